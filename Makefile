@@ -1,0 +1,95 @@
+# FlexPipe: `make` lists the targets.
+#
+# FLEXPIPE_REQUIRE names, separated by commas, the parts of the checks that must not be skipped
+# (race, staticcheck, or the name with which a test begins its skip reason). Without it a machine
+# that lacks something skips that part and says why.
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO       ?= go
+FUZZTIME ?= 10s
+# V=1 prints every test, not only packages, failures and skips.
+V        ?=
+
+STATICCHECK_VERSION := v0.8.2
+STATICCHECK_DIR     := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
+
+export FLEXPIPE_REQUIRE ?=
+
+# $(call skip,NAME,REASON) names a part that this machine cannot run, and fails where it is required.
+# REASON may use the recipe's shell variables.
+define skip
+case ",$$FLEXPIPE_REQUIRE," in \
+*",$(1),"*) echo "FAIL $(1): $(2), and FLEXPIPE_REQUIRE asks for it" >&2; exit 1;; \
+*) echo "SKIP $(1): $(2)";; \
+esac
+endef
+
+REPORT = $(GO) run ./internal/testreport -require "$$FLEXPIPE_REQUIRE" $(if $(V),-v)
+
+.PHONY: help build demo test unit race lint fmt vet nocgo staticcheck bench fuzz clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+build: ## build bin/flexpipe (pure Go)
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/flexpipe ./cmd/flexpipe
+
+demo: build ## plan the examples and draw them (works offline once the modules are there)
+	@bash examples/demo.sh bin/flexpipe
+
+test: fmt vet nocgo unit race staticcheck ## everything that this machine can check; names each skip
+
+unit: ## go test ./...
+	@echo "== go test"
+	@$(GO) test -json ./... | $(REPORT)
+
+race: ## go test -race (needs cgo and a C compiler)
+	@echo "== go test -race"
+	@if cc=$$($(GO) env CC) && command -v "$${cc%% *}" >/dev/null 2>&1; then \
+		CGO_ENABLED=1 $(GO) test -race -short -json ./... | $(REPORT); \
+	else \
+		$(call skip,race,no C compiler ($$cc) on this machine); \
+	fi
+
+lint: fmt vet staticcheck ## gofmt, go vet, staticcheck
+
+fmt: ## fail on files that gofmt would change
+	@echo "== gofmt"
+	@files=$$(gofmt -l .); \
+	if [[ -n $$files ]]; then echo "not formatted, run gofmt -w:" >&2; echo "$$files" >&2; exit 1; fi
+
+vet: ## go vet ./...
+	@echo "== go vet"
+	@$(GO) vet ./...
+
+nocgo: ## the default build needs no C
+	@echo "== CGO_ENABLED=0 go build"
+	@CGO_ENABLED=0 $(GO) build ./...
+
+staticcheck: ## staticcheck at a pinned version (fetched on first use)
+	@echo "== staticcheck $(STATICCHECK_VERSION)"
+	@if [[ ! -x $(STATICCHECK_DIR)/staticcheck ]]; then \
+		log=$$(GOFLAGS= GOBIN=$(STATICCHECK_DIR) $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION) 2>&1) || true; \
+	fi; \
+	if [[ -x $(STATICCHECK_DIR)/staticcheck ]]; then \
+		$(STATICCHECK_DIR)/staticcheck ./...; \
+	else \
+		$(call skip,staticcheck,not installed and cannot be fetched: $$(tail -n 1 <<<"$$log")); \
+	fi
+
+bench: ## all Go benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## every fuzz target for FUZZTIME (default 10s)
+	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
+		for target in $$(cd "$$dir" && $(GO) test -list '^Fuzz' . | grep '^Fuzz' || true); do \
+			echo "== $$target ($${dir#$(CURDIR)/})"; \
+			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) .); \
+		done; \
+	done
+
+clean: ## remove what the targets built
+	rm -rf bin out coverage.out coverage.html

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# A tour of FlexPipe in a minute. Usage: examples/demo.sh [path of flexpipe]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+flexpipe=$(realpath "${1:-bin/flexpipe}")
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+heading() { printf '\n=== %s\n' "$*"; }
+
+# Shows a command as a user would type it, then runs it.
+run() {
+	printf '$ flexpipe'
+	printf ' %s' "${@//"$out/"/}"
+	printf '\n'
+	"$flexpipe" "$@"
+}
+
+heading "1. The best plan for a small GPT on four devices, proved and drawn"
+run solve examples/quickstart.yaml --gantt --time-limit 10s -o "$out/quickstart.json"
+
+heading "2. Is the plan sound? Rules, memory and deadlock, judged independently"
+run check "$out/quickstart.json"
+
+heading "3. The 1.5B model of the Zero Bubble paper: the paper's ZB-H1 ..."
+run solve examples/zero-bubble-1.5b.yaml --schedule zb-h1
+
+heading "4. ... and the best plan found within the memory limit"
+run solve examples/zero-bubble-1.5b.yaml --time-limit 10s -o "$out/zero-bubble.json"
+
+heading "5. Half the memory of 1F1B: two chunks per device, there and back"
+run solve examples/v-half-memory.yaml --gantt --time-limit 10s
+
+heading "6. A frozen encoder: some stages have no backward pass"
+run solve examples/frozen-encoder.yaml --gantt
