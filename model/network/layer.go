@@ -1,0 +1,129 @@
+package network
+
+import "fmt"
+
+// A LayerKind tells the layers that [Even] and [Listed] count from those that
+// follow the first or the last stage.
+type LayerKind uint8
+
+// The kinds of layers.
+const (
+	Block     LayerKind = iota // a repeated layer, counted by Even and Listed
+	Embedding                  // input layer: tokens to vectors
+	Head                       // output layer and loss
+)
+
+// String returns the kind in lower case.
+func (k LayerKind) String() string {
+	switch k {
+	case Block:
+		return "block"
+	case Embedding:
+		return "embedding"
+	case Head:
+		return "head"
+	}
+	return fmt.Sprintf("LayerKind(%d)", uint8(k))
+}
+
+// A Layer is the smallest part of a network that a partition moves between
+// stages. Work and activations are those of one micro-batch.
+type Layer struct {
+	Kind LayerKind
+	// Name is unique in its network: "embedding", "block 0", "head".
+	Name string
+
+	// Forward, BackwardInput and BackwardWeight are floating-point operations,
+	// without recomputation. BackwardInput is the gradient with respect to what
+	// the layer reads and all that leads there; BackwardWeight the gradient
+	// with respect to its parameters.
+	Forward, BackwardInput, BackwardWeight float64
+
+	// Activation is the bytes that the forward keeps for the backward when
+	// nothing is recomputed.
+	Activation int64
+	// Retained is the bytes that backward weight reads, and hence what is held
+	// between backward input and backward weight: the inputs of the matrix
+	// products and the gradients of their outputs. It may exceed Activation.
+	Retained int64
+	// Selective and Full replace Activation under the recomputation of that
+	// name. Where it does not apply they are {Activation, 0}.
+	Selective, Full Checkpoint
+
+	// Parameters counts the parameters that the layer owns.
+	Parameters int64
+	// Tied counts parameters that the layer shares with the first layer of the
+	// network. Stages with one of the two each hold a copy; a stage with both
+	// holds one.
+	Tied int64
+	// StateBytes is the bytes of training state per parameter; see
+	// [DType.StateBytes].
+	StateBytes int64
+
+	// Output is the bytes that the next layer reads; its gradient has the same
+	// size. 0 for the last layer.
+	Output int64
+}
+
+// A Checkpoint is what a layer keeps after its forward to recompute the rest.
+type Checkpoint struct {
+	// Bytes is what is kept.
+	Bytes int64
+	// FLOPs is the work of bringing back the rest.
+	FLOPs float64
+}
+
+// A Cost is the work and memory of one micro-batch on a layer under a certain
+// recomputation. Unlike the fields of [Layer] it is additive over layers, except
+// for Workspace, of which the largest counts.
+type Cost struct {
+	// Forward, BackwardInput and BackwardWeight are floating-point operations.
+	// Recomputation is part of BackwardInput, since it has to come first.
+	Forward, BackwardInput, BackwardWeight float64
+	// Activation is the bytes taken when the forward starts.
+	Activation int64
+	// FreedByBackwardInput is the bytes given back when backward input ends; if
+	// negative, minus the bytes taken when it starts. Backward weight gives
+	// back the rest, Activation - FreedByBackwardInput.
+	FreedByBackwardInput int64
+	// Workspace is the bytes that recomputation holds for the moment beyond
+	// what the two numbers above account for.
+	Workspace int64
+}
+
+// FLOPs returns the work of the three operations together.
+func (c Cost) FLOPs() float64 { return c.Forward + c.BackwardInput + c.BackwardWeight }
+
+// Cost returns the cost of the layer under r, in O(1).
+//
+// The backward is taken to go block by block, so that what a block recomputes
+// beyond Retained is there only while that block is at work. It is counted in
+// Workspace, once for the stage, and not in FreedByBackwardInput.
+func (l *Layer) Cost(r Recompute) Cost {
+	kept := l.checkpoint(r)
+	return Cost{
+		Forward:              l.Forward,
+		BackwardInput:        l.BackwardInput + kept.FLOPs,
+		BackwardWeight:       l.BackwardWeight,
+		Activation:           kept.Bytes,
+		FreedByBackwardInput: kept.Bytes - l.Retained,
+		Workspace:            max(0, l.Activation-max(kept.Bytes, l.Retained)),
+	}
+}
+
+func (l *Layer) checkpoint(r Recompute) Checkpoint {
+	switch r {
+	case RecomputeSelective:
+		return l.Selective
+	case RecomputeFull:
+		return l.Full
+	}
+	return Checkpoint{Bytes: l.Activation}
+}
+
+// keepAll returns l with checkpoints that recompute nothing.
+func (l Layer) keepAll() Layer {
+	all := Checkpoint{Bytes: l.Activation}
+	l.Selective, l.Full = all, all
+	return l
+}
