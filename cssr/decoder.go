@@ -1,0 +1,358 @@
+package cssr
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// Decoder turns rules into plans for one problem. It keeps its buffers from
+// call to call; it is not safe for concurrent use.
+//
+// A call costs O(operations × (rows of a device + log devices)) time and 12
+// bytes for each operation.
+type Decoder struct {
+	p     *model.Problem
+	rule  *Rule
+	alike bool // all operations of a row last equally long, in index order
+
+	agenda  agenda
+	rows    []rowState
+	preds   []model.Pred
+	succs   []model.Succ
+	devices []deviceState
+	live    [][]int32 // by device: rows with operations left
+	peers   [][]int32 // by device: others that share a gang with it
+	memory  memory
+
+	pending  []int32      // Single rows: predecessor operations that have not started
+	gathered []model.Time // Single rows: ready time so far
+
+	start    []model.Time
+	order    [][]model.OpID
+	mostIdle model.Time // the idle time of the idlest device
+	cutoff   model.Time
+}
+
+// NewDecoder returns a decoder for p.
+func NewDecoder(p *model.Problem) *Decoder {
+	n := p.NumDevices()
+	d := &Decoder{
+		p: p, devices: make([]deviceState, n), live: make([][]int32, n), order: make([][]model.OpID, n),
+		pending: make([]int32, len(p.Rows)), gathered: make([]model.Time, len(p.Rows)),
+		start: make([]model.Time, p.NumOps()), peers: gangPeers(p),
+	}
+	d.tabulate()
+	d.agenda.init(n)
+	d.memory.init(p)
+	for dev, rows := range p.RowsOn {
+		ops := 0
+		for _, r := range rows {
+			ops += p.Count(int(r))
+		}
+		d.order[dev] = make([]model.OpID, 0, ops)
+	}
+	return d
+}
+
+// Outcome is a decoded plan. It aliases buffers of the decoder and holds until
+// the next call; Clone keeps it.
+type Outcome struct {
+	Plan     model.Plan
+	Timeline model.Timeline // legal; where the rule waits, an operation may start later than model.Evaluate has it
+	Makespan model.Time     // of Timeline
+	Span     model.Time     // of Timeline
+}
+
+// Clone returns a plan that does not alias the decoder.
+func (o *Outcome) Clone() *model.Plan {
+	plan := &model.Plan{Order: make([][]model.OpID, len(o.Plan.Order))}
+	for dev, order := range o.Plan.Order {
+		plan.Order[dev] = slices.Clone(order)
+	}
+	return plan
+}
+
+// Value returns the figure that an objective minimises.
+func (o *Outcome) Value(objective model.Objective) model.Time {
+	if objective == model.Span {
+		return o.Span
+	}
+	return o.Makespan
+}
+
+// Decode returns the plan of a rule. The operations of a row stand in index
+// order, or in rule.Order.
+//
+// If cutoff is above 0, the call gives up and returns nil as soon as the value of
+// the problem's objective is sure to reach cutoff.
+//
+// Error: *MemoryError when not even one micro-batch at a time fits.
+func (d *Decoder) Decode(rule *Rule, cutoff model.Time) (*Outcome, error) {
+	d.rule, d.cutoff = rule, cutoff
+	if cutoff <= 0 {
+		d.cutoff = never
+	}
+	d.alike = d.p.Pipeline.Factors == nil && rule.Order == nil
+	if err := d.memory.reset(d, rule); err != nil {
+		return nil, err
+	}
+	d.reset()
+	for at := d.agenda.next(); at.time < never; at = d.agenda.next() {
+		if !d.decide(at.device, at.time) {
+			return nil, nil
+		}
+	}
+	if dev := d.stuck(); dev >= 0 {
+		return nil, fmt.Errorf("the decoder got stuck with operations left on device %d: this is a fault of the decoder", dev)
+	}
+	return d.outcome(), nil
+}
+
+func (d *Decoder) stuck() int {
+	return slices.IndexFunc(d.live, func(rows []int32) bool { return len(rows) > 0 })
+}
+
+func (d *Decoder) outcome() *Outcome {
+	o := &Outcome{Plan: model.Plan{Order: d.order}, Timeline: model.Timeline{Start: d.start}}
+	first := never
+	for dev := range d.devices {
+		if s := &d.devices[dev]; s.begin < never {
+			first = min(first, s.begin)
+			o.Makespan = max(o.Makespan, s.free)
+			o.Span = max(o.Span, s.free-s.begin)
+		}
+	}
+	if first < never {
+		o.Makespan -= first
+	}
+	return o
+}
+
+// decide lets a free device start its best operation at time t, or sets when it
+// looks again. It returns false when the cutoff is reached.
+func (d *Decoder) decide(dev int32, t model.Time) bool {
+	best, soonest := int32(-1), never
+	var bestKey int64
+	for _, r := range d.live[dev] {
+		s := &d.rows[r]
+		if s.ready > t {
+			soonest = min(soonest, s.ready)
+		} else if (best < 0 || s.key < bestKey) && d.admits(dev, r) {
+			best, bestKey = r, s.key
+		}
+	}
+	if best < 0 {
+		d.agenda.set(dev, soonest)
+		return true
+	}
+	if soonest < never && d.rows[best].patience > 0 {
+		if until := d.worthWaiting(dev, best, t); until > t {
+			d.agenda.set(dev, until)
+			return true
+		}
+	}
+	if d.rows[best].device < 0 {
+		if until := d.gather(best); until > t {
+			d.agenda.set(dev, until)
+			return true
+		}
+	}
+	return d.run(best, t)
+}
+
+// admits reports whether the in-flight cap and the memory of every device of
+// the row allow its next operation.
+func (d *Decoder) admits(dev, r int32) bool {
+	s := &d.rows[r]
+	if s.release >= 0 && s.next-d.rows[s.release].next >= s.cap {
+		return false
+	}
+	if !s.takes || !d.memory.limited {
+		return true
+	}
+	if s.device >= 0 {
+		return d.memory.admits(d, dev, r, s.delta)
+	}
+	row := &d.p.Rows[r]
+	for i, other := range row.Devices {
+		if !d.memory.admits(d, other, r, row.Memory[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// worthWaiting returns the time until which the device should wait for a better
+// operation than best, or t.
+func (d *Decoder) worthWaiting(dev, best int32, t model.Time) model.Time {
+	s := &d.rows[best]
+	limit := t + d.length(s, s.next)*model.Time(s.patience)/8
+	if d.rule.Frugal {
+		state := &d.devices[dev]
+		limit = min(limit, state.free+max(d.mostIdle, d.rule.Allowance)-state.idle+1)
+	}
+	until := never
+	for _, r := range d.live[dev] {
+		if q := &d.rows[r]; q.ready > t && q.ready < min(limit, until) && q.key < s.key && d.admits(dev, r) {
+			until = q.ready
+		}
+	}
+	if until == never {
+		return t
+	}
+	return until
+}
+
+// gather returns when all devices of a row are free.
+func (d *Decoder) gather(r int32) model.Time {
+	t := model.Time(0)
+	for _, dev := range d.p.Rows[r].Devices {
+		t = max(t, d.devices[dev].free)
+	}
+	return t
+}
+
+// run starts the next operation of a row at time t. It returns false when the
+// cutoff is reached.
+func (d *Decoder) run(r int32, t model.Time) bool {
+	s := &d.rows[r]
+	index := s.next
+	op, dur := d.op(s, index), d.length(s, index)
+	d.start[op] = t
+	s.next++
+	s.key = d.keyOf(r)
+	within := true
+	if s.device >= 0 {
+		d.memory.take(s.device, s.delta)
+		within = d.occupy(s.device, r, op, t, dur)
+	} else {
+		for i, dev := range d.p.Rows[r].Devices {
+			if m := d.p.Rows[r].Memory; m != nil {
+				d.memory.take(dev, m[i])
+			}
+			within = d.occupy(dev, r, op, t, dur) && within
+		}
+	}
+	d.refresh(r)
+	d.announce(s, index, t, t+dur)
+	return within
+}
+
+// occupy books an operation on a device.
+func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
+	s := &d.devices[dev]
+	if s.begin == never {
+		s.begin = t
+	} else {
+		s.idle += t - s.free
+		d.mostIdle = max(d.mostIdle, s.idle)
+	}
+	d.order[dev] = append(d.order[dev], op)
+	s.free = t + dur
+	s.work -= dur
+	if row := &d.rows[r]; row.next == row.count {
+		i := slices.Index(d.live[dev], r)
+		d.live[dev] = slices.Delete(d.live[dev], i, i+1)
+	}
+	d.agenda.set(dev, s.free)
+	for _, peer := range d.peers[dev] {
+		d.alert(peer, s.free) // what this device frees may let a gang start
+	}
+	if d.p.Pipeline.Objective == model.Span {
+		return s.free-s.begin+s.work < d.cutoff
+	}
+	return s.free+s.work < d.cutoff
+}
+
+// announce tells the successors of an operation that it runs from t to end.
+func (d *Decoder) announce(s *rowState, index int32, t, end model.Time) {
+	for _, succ := range d.succs[s.succs.first:s.succs.end] {
+		q := &d.rows[succ.Row]
+		if q.count == 0 {
+			continue
+		}
+		if q.single {
+			d.pending[succ.Row]--
+			d.gathered[succ.Row] = max(d.gathered[succ.Row], end+succ.Lag)
+		} else if q.next != index && !s.single {
+			continue
+		}
+		d.refresh(succ.Row)
+		switch at := max(q.ready, t); {
+		case at == never:
+		case q.device >= 0:
+			d.alert(q.device, at)
+		default:
+			for _, dev := range d.p.Rows[succ.Row].Devices {
+				d.alert(dev, at)
+			}
+		}
+	}
+}
+
+// alert makes a device look for work no later than at, or when it is free.
+func (d *Decoder) alert(dev int32, at model.Time) {
+	at = max(at, d.devices[dev].free)
+	if at < d.agenda.at(dev) {
+		d.agenda.set(dev, at)
+	}
+}
+
+// refresh recomputes when the next operation of a row may start.
+func (d *Decoder) refresh(r int32) {
+	s := &d.rows[r]
+	s.ready = never
+	if s.next >= s.count {
+		return
+	}
+	if s.single {
+		if d.pending[r] == 0 {
+			s.ready = d.gathered[r]
+		}
+		return
+	}
+	ready := model.Time(0)
+	for _, pred := range d.preds[s.preds.first:s.preds.end] {
+		q := &d.rows[pred.Row]
+		if q.count == 0 {
+			q = &d.rows[d.source(pred.Row)]
+		}
+		index := s.next
+		if q.single {
+			index = 0
+		}
+		if q.next <= index {
+			return
+		}
+		ready = max(ready, d.start[d.op(q, index)]+d.length(q, index)+pred.Lag)
+	}
+	s.ready = ready
+}
+
+// op returns the operation at an index of a row.
+func (d *Decoder) op(s *rowState, index int32) model.OpID {
+	if d.rule.Order != nil && !s.single {
+		index = d.rule.Order[index]
+	}
+	return s.base + model.OpID(index)
+}
+
+// length returns the duration of the operation at an index of a row.
+func (d *Decoder) length(s *rowState, index int32) model.Time {
+	if d.alike {
+		return s.duration
+	}
+	return d.p.Duration(d.op(s, index))
+}
+
+// keyOf ranks the next operation of a row.
+func (d *Decoder) keyOf(r int32) int64 {
+	rule, index := d.rule, int64(d.rows[r].next)
+	key := at(rule.Offset, int(r)) + at(rule.Slope, int(r))*index
+	if rule.Group > 1 {
+		key += rule.GroupStep * (index / int64(rule.Group))
+	}
+	return key
+}

@@ -1,0 +1,171 @@
+package cssr
+
+import (
+	"slices"
+
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// never is the ready time of an operation with a predecessor that has not
+// started: its end is not known yet.
+const never = model.Time(1<<62 - 1)
+
+// rowState is what the decoder needs of a row at each step, in one place so that
+// a step touches few cache lines.
+type rowState struct {
+	ready    model.Time // when the next operation may start, never if unknown
+	key      int64      // rank of the next operation
+	duration model.Time // of an operation, if all of the row are alike
+	delta    model.Delta
+	base     model.OpID
+	next     int32 // index of the first operation that has not started
+	count    int32 // operations of the row; 0 if the rule does not choose it
+	device   int32 // the only device, -1 for a gang
+	release  int32 // the row whose start ends the in-flight time, -1 if not capped
+	cap      int32
+	patience uint8
+	single   bool
+	takes    bool // memory may stand in its way
+	preds    span // in Decoder.preds
+	succs    span // in Decoder.succs
+}
+
+// span is a half-open range of a flat table.
+type span struct{ first, end int32 }
+
+// deviceState is what the decoder needs of a device.
+type deviceState struct {
+	free  model.Time // end of its last operation
+	begin model.Time // start of its first operation, never before it
+	idle  model.Time // since its first operation
+	work  model.Time // duration of the operations that it has not started
+}
+
+// tabulate copies the rows of the problem into flat tables.
+func (d *Decoder) tabulate() {
+	p := d.p
+	d.rows = make([]rowState, len(p.Rows))
+	for r := range p.Rows {
+		row, s := &p.Rows[r], &d.rows[r]
+		s.base, s.single, s.duration = p.Base(r), row.Single, row.Duration
+		s.device = -1
+		if len(row.Devices) == 1 {
+			s.device = row.Devices[0]
+		}
+		if row.Memory != nil {
+			s.delta = row.Memory[0]
+			s.takes = slices.ContainsFunc(row.Memory, func(m model.Delta) bool { return m.AtStart > 0 || m.AtEnd > 0 })
+		}
+		s.preds.first = int32(len(d.preds))
+		d.preds = append(d.preds, row.Preds...)
+		s.preds.end = int32(len(d.preds))
+		s.succs.first = int32(len(d.succs))
+		d.succs = append(d.succs, p.Succs[r]...)
+		s.succs.end = int32(len(d.succs))
+	}
+}
+
+// reset prepares the state before the first operation.
+func (d *Decoder) reset() {
+	p := d.p
+	for i := range d.start {
+		d.start[i] = model.Absent
+	}
+	d.mostIdle = 0
+	for dev := range d.devices {
+		d.devices[dev] = deviceState{begin: never}
+		d.live[dev] = d.live[dev][:0]
+		d.order[dev] = d.order[dev][:0]
+	}
+	for r := range d.rows {
+		d.resetRow(r)
+	}
+	if d.rule.Cap != nil {
+		d.findReleases()
+	}
+	for r := range d.rows {
+		if d.rows[r].single {
+			d.countPending(int32(r))
+		}
+		d.refresh(int32(r))
+	}
+	d.agenda.reset(p.NumDevices())
+}
+
+func (d *Decoder) resetRow(r int) {
+	s, row, rule := &d.rows[r], &d.p.Rows[r], d.rule
+	s.next, s.count, s.release = 0, 0, -1
+	s.cap, s.patience = at(rule.Cap, r), at(rule.Patience, r)
+	if !rule.chosen(row) {
+		return
+	}
+	s.count = int32(d.p.Count(r))
+	s.key = d.keyOf(int32(r))
+	work := s.duration * model.Time(s.count)
+	if !d.alike {
+		work = 0
+		for index := range s.count {
+			work += d.p.DurationIn(r, int(index))
+		}
+	}
+	for _, dev := range row.Devices {
+		d.devices[dev].work += work
+		d.live[dev] = append(d.live[dev], int32(r))
+	}
+}
+
+// findReleases pairs each capped forward row with the row whose start takes a
+// micro-batch out of flight: the one that sends the gradient, else the weights'.
+func (d *Decoder) findReleases() {
+	for f := range d.rows {
+		forward := &d.p.Rows[f]
+		if d.rows[f].cap == 0 || forward.Kind != model.Forward {
+			continue
+		}
+		for _, r := range d.p.RowsOn[forward.Devices[0]] {
+			row := &d.p.Rows[r]
+			if row.Stage != forward.Stage || row.Route != forward.Route || d.rows[r].count == 0 {
+				continue
+			}
+			if row.Kind.CarriesGradient() || row.Kind == model.BackwardWeight && d.rows[f].release < 0 {
+				d.rows[f].release = r
+			}
+		}
+	}
+}
+
+// countPending counts the operations that a Single row waits for.
+func (d *Decoder) countPending(r int32) {
+	d.gathered[r], d.pending[r] = 0, 0
+	s := &d.rows[r]
+	for _, pred := range d.preds[s.preds.first:s.preds.end] {
+		d.pending[r] += d.rows[d.source(pred.Row)].count
+	}
+}
+
+// source returns the row itself, or the one that stands in for it.
+func (d *Decoder) source(r int32) int32 {
+	if d.rows[r].count == 0 && d.p.Rows[r].Twin >= 0 {
+		return d.p.Rows[r].Twin
+	}
+	return r
+}
+
+// gangPeers lists, for each device, the others that share a gang with it whose
+// memory may stand in its way.
+func gangPeers(p *model.Problem) [][]int32 {
+	peers := make([][]int32, p.NumDevices())
+	for r := range p.Rows {
+		if p.Rows[r].Memory == nil || len(p.Rows[r].Devices) == 1 {
+			continue
+		}
+		for _, a := range p.Rows[r].Devices {
+			for _, b := range p.Rows[r].Devices {
+				if a != b && !slices.Contains(peers[a], b) {
+					peers[a] = append(peers[a], b)
+				}
+			}
+		}
+	}
+	return peers
+}
