@@ -1,0 +1,76 @@
+// Package portfolio puts the ways to a plan together: the bound and the
+// heuristics first; when they meet, the plan is proved best.
+package portfolio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/flexpipe/flexpipe/constraints"
+	"github.com/flexpipe/flexpipe/constraints/bound"
+	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/heuristics"
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve"
+)
+
+// Options steer a solve. The time limit is the context's.
+type Options struct {
+	Seed     uint64
+	Workers  int                       // goroutines, at least 1; does not change the result of a search that is not cut short
+	Progress func(heuristics.Progress) // may be nil; called from one goroutine at a time
+}
+
+// Solve returns the best plan that the heuristics find for the problem's
+// objective, with the proven lower bound. When the context ends, it returns the
+// best plan so far. An error means a fault of the program, such as a plan that
+// the judge rejects; it is never a property of the problem.
+func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, error) {
+	if no := bound.Infeasible(p); no != nil {
+		return &solve.Result{Status: solve.Infeasible, Engine: "bound", Proof: solve.BoundProof, Reason: no.Reason}, nil
+	}
+	lower := bound.Lower(p)
+	found, err := heuristics.Search(ctx, p, heuristics.Options{
+		Seed: o.Seed, Workers: o.Workers, Target: lower.Value, Progress: o.Progress,
+	})
+	r := &solve.Result{Bound: lower.Value, BoundReason: lower.Reason}
+	var memory *cssr.MemoryError
+	switch {
+	case errors.As(err, &memory):
+		r.Reason = fmt.Sprintf("the heuristics found no order that fits: %v; not proved infeasible", memory)
+		return r, nil
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		r.Reason = "the limit came before the first plan"
+		return r, nil
+	case err != nil:
+		return nil, err
+	}
+	if err := Judge(r, p, found.Plan); err != nil {
+		return nil, err
+	}
+	r.Engine, r.Rule = "heuristic", found.Rule
+	if r.Value == r.Bound {
+		r.Status, r.Engine, r.Proof = solve.Optimal, "bound", solve.BoundProof
+	}
+	return r, nil
+}
+
+// Judge evaluates a plan, has the judge test every rule, and fills in what
+// follows from the plan. The bound of r must be set before.
+func Judge(r *solve.Result, p *model.Problem, plan *model.Plan) error {
+	tl, err := model.Evaluate(p, plan)
+	if err != nil {
+		return err
+	}
+	if err := constraints.Check(p, plan, tl).Err(); err != nil {
+		return fmt.Errorf("the judge rejects the plan: %w", err)
+	}
+	r.Status, r.Plan, r.Timeline = solve.Feasible, plan, tl
+	r.Metrics = model.Measure(p, plan, tl)
+	r.Value = r.Metrics.Value(p.Pipeline.Objective)
+	if r.Bound > r.Value {
+		return fmt.Errorf("the bound %d is above the value %d of a judged plan: this is a fault of the bound", r.Bound, r.Value)
+	}
+	return nil
+}
