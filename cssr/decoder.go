@@ -221,6 +221,7 @@ func (d *Decoder) run(r int32, t model.Time) bool {
 	index := s.next
 	op, dur := d.op(s, index), d.length(s, index)
 	d.start[op] = t
+	s.end = t + dur
 	s.next++
 	s.key = d.keyOf(r)
 	within := true
@@ -236,7 +237,7 @@ func (d *Decoder) run(r int32, t model.Time) bool {
 		}
 	}
 	d.refresh(r)
-	d.announce(s, index, t, t+dur)
+	d.announce(s, index, t, s.end)
 	return within
 }
 
@@ -326,9 +327,20 @@ func (d *Decoder) refresh(r int32) {
 		if q.next <= index {
 			return
 		}
-		ready = max(ready, d.start[d.op(q, index)]+d.length(q, index)+pred.Lag)
+		if q.device == s.device && q.device >= 0 && pred.Lag == 0 {
+			continue // it has ended whenever the device is free
+		}
+		ready = max(ready, d.endOf(q, index)+pred.Lag)
 	}
 	s.ready = ready
+}
+
+// endOf returns the end of an operation of a row that has started.
+func (d *Decoder) endOf(s *rowState, index int32) model.Time {
+	if index == s.next-1 {
+		return s.end // the common case, without a look into the timeline
+	}
+	return d.start[d.op(s, index)] + d.length(s, index)
 }
 
 // op returns the operation at an index of a row.

@@ -14,6 +14,7 @@ const never = model.Time(1<<62 - 1)
 // a step touches few cache lines.
 type rowState struct {
 	ready    model.Time // when the next operation may start, never if unknown
+	end      model.Time // of the last operation that has started
 	key      int64      // rank of the next operation
 	duration model.Time // of an operation, if all of the row are alike
 	delta    model.Delta

@@ -1,0 +1,186 @@
+package cssr
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/flexpipe/flexpipe/model/config"
+	"github.com/flexpipe/flexpipe/model/network"
+)
+
+// UnsupportedModelError reports a kind of network whose costs are not known.
+type UnsupportedModelError struct{ Kind config.ModelKind }
+
+func (e *UnsupportedModelError) Error() string {
+	return fmt.Sprintf("model.kind %s is not supported yet; use gpt or mlp, or give costs and edges of its stages", e.Kind)
+}
+
+// Network returns the network that m describes, or an [*UnsupportedModelError].
+// Its numbers are checked where its layers are listed, see [network.Network].
+func Network(m *config.Model) (network.Network, error) {
+	dtype, err := network.ParseDType(string(m.DType))
+	if err != nil {
+		return nil, fmt.Errorf("model.dtype: %w", err)
+	}
+	if len(m.Parts) != 1 {
+		return nil, &UnsupportedModelError{m.Kind}
+	}
+	part := m.Parts[0]
+	switch m.Kind {
+	case config.GPT:
+		return network.GPT{
+			Layers: part.Layers, Hidden: part.Hidden, Heads: part.Heads, Sequence: part.Sequence,
+			Vocabulary: part.Vocabulary, FeedForward: part.FeedForward, TiedEmbedding: part.TiedEmbedding,
+			MicroBatchSize: m.MicroBatchSize, DType: dtype,
+		}, nil
+	case config.MLP:
+		return network.MLP{
+			Layers: part.Layers, Hidden: part.Hidden, FeedForward: part.FeedForward, Sequence: part.Sequence,
+			MicroBatchSize: m.MicroBatchSize, DType: dtype,
+		}, nil
+	}
+	return nil, &UnsupportedModelError{m.Kind}
+}
+
+// clusterOf returns the hardware of a configuration with a model. Link latency
+// is left out: it is exact in the configuration, and added to latencies there.
+func clusterOf(c *config.Cluster) network.Cluster {
+	return network.Cluster{
+		FLOPs:          c.FLOPS.Float64(),
+		Efficiency:     c.Efficiency.Float64(),
+		LinkBandwidth:  c.LinkBandwidth.Float64(),
+		DevicesPerNode: c.DevicesPerNode,
+		NodeBandwidth:  c.NodeBandwidth.Float64(),
+	}
+}
+
+// draftModel returns the draft of a configuration with a model.
+func draftModel(cfg *config.Config, l *layout) (*draft, error) {
+	stages, err := networkStages(cfg, l)
+	if err != nil {
+		return nil, err
+	}
+	second, ok := cfg.Unit.Seconds()
+	if !ok {
+		return nil, fmt.Errorf("unit: a model takes physical time, not %ss; use ns, us, ms or s", cfg.Unit)
+	}
+	nanosecond := new(big.Rat).Quo(big.NewRat(1, int64(time.Second)), second.Rat())
+	inUnit := func(t time.Duration) *big.Rat {
+		return new(big.Rat).Mul(new(big.Rat).SetInt64(int64(t)), nanosecond)
+	}
+	d := &draft{times: "model", sizes: "model", stages: newStages(cfg, l)}
+	for s := range stages {
+		d.stages[s].fill(&stages[s], inUnit)
+	}
+	d.delays, err = clusterDelays(cfg, l, stages, inUnit)
+	return d, err
+}
+
+// fill takes over durations and sizes. The workspace of recomputation counts as
+// static, which is on the safe side where a device has several stages: it needs
+// only the largest workspace among them at a time.
+func (s *draftStage) fill(from *network.Stage, inUnit func(time.Duration) *big.Rat) {
+	s.durations[forward] = inUnit(from.Forward)
+	s.durations[backwardInput] = inUnit(from.BackwardInput)
+	s.durations[backwardWeight] = inUnit(from.BackwardWeight)
+	s.durations[backwardFull] = inUnit(from.BackwardFull())
+	s.sizes[activation] = new(big.Rat).SetInt64(from.Activation)
+	s.sizes[freedByInput] = new(big.Rat).SetInt64(from.FreedByBackwardInput)
+	s.sizes[static] = new(big.Rat).SetInt64(from.Static + from.Workspace)
+}
+
+// clusterDelays returns the latencies of the outputs that stages send each
+// other.
+func clusterDelays(cfg *config.Config, l *layout, stages []network.Stage, inUnit func(time.Duration) *big.Rat) (*delays, error) {
+	cluster, start := clusterOf(cfg.Cluster), cfg.Cluster.LinkLatency.Rat()
+	d, err := edgeDelays(l, func(from, _, sender, receiver int) (*big.Rat, error) {
+		if sender == receiver {
+			return new(big.Rat), nil
+		}
+		t, err := cluster.Latency(sender, receiver, stages[from].Output)
+		if err != nil {
+			return nil, err
+		}
+		sum := inUnit(t)
+		return sum.Add(sum, start), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.settle(cfg.Communication.Links)
+	return d, nil
+}
+
+// networkStages returns the costs of each stage of a layout.
+func networkStages(cfg *config.Config, l *layout) ([]network.Stage, error) {
+	net, err := Network(cfg.Model)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := net.Chain()
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	recompute := make([]network.Recompute, l.stages())
+	for s := range recompute {
+		if recompute[s], err = network.ParseRecompute(string(cfg.Recompute[l.origin(s)])); err != nil {
+			return nil, fmt.Errorf("recompute: %w", err)
+		}
+	}
+	partition, err := partitionOf(cfg, l, layers, recompute)
+	if err != nil {
+		return nil, fmt.Errorf("partition: %w", err)
+	}
+	return network.Stages(layers, clusterOf(cfg.Cluster), partition, recompute)
+}
+
+// partitionOf returns the layers of each stage.
+func partitionOf(cfg *config.Config, l *layout, layers []network.Layer, recompute []network.Recompute) (network.Partition, error) {
+	switch cfg.Partition.Rule {
+	case config.Even:
+		return network.Even(layers, l.stages())
+	case config.PartitionListed:
+		return network.Listed(layers, listedLayers(cfg.Partition.Stages, l))
+	}
+	slowdown := make([]float64, l.stages())
+	for s := range slowdown {
+		slowdown[s] = slowest(cfg.Devices, l.devices[s]).Float64()
+	}
+	return network.Balanced(layers, l.stages(), network.BalanceOptions{Recompute: recompute, Slowdown: slowdown})
+}
+
+// listedLayers returns the number of layers of each stage, embedding and head
+// included. The layers of a stage that is divided go to its chunks as evenly as
+// possible, the first chunks having one more.
+func listedLayers(shares []config.StageLayers, l *layout) []int {
+	counts := make([]int, l.stages())
+	for s := range counts {
+		share, chunk := shares[l.origin(s)], s%l.chunks
+		counts[s] = share.Layers / l.chunks
+		if chunk < share.Layers%l.chunks {
+			counts[s]++
+		}
+		if share.Embedding && chunk == 0 {
+			counts[s]++
+		}
+		if share.Head && chunk == l.chunks-1 {
+			counts[s]++
+		}
+	}
+	return counts
+}
+
+// Summary returns what reports of throughput need to know of the network of a
+// configuration. ok is false for a configuration without a model.
+func Summary(cfg *config.Config) (sum network.Summary, ok bool, err error) {
+	if cfg.Model == nil {
+		return network.Summary{}, false, nil
+	}
+	net, err := Network(cfg.Model)
+	if err != nil {
+		return network.Summary{}, false, err
+	}
+	sum, err = network.Summarize(net)
+	return sum, err == nil, err
+}

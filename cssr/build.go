@@ -1,0 +1,74 @@
+package cssr
+
+import (
+	"fmt"
+
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
+)
+
+// Build returns the problem of a configuration under the given choices: its
+// [Pipeline], compiled.
+//
+// Errors are those of Pipeline, and of [model.Compile] for totals that 64 bits
+// cannot hold.
+func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
+	pl, err := Pipeline(cfg, choices)
+	if err != nil {
+		return nil, err
+	}
+	return model.Compile(pl)
+}
+
+// Pipeline returns a configuration under the given choices in whole numbers. A
+// tick is the largest step in which all durations, on their devices and with the
+// factors of the micro-batches, and all latencies are whole; the unit of memory
+// is that of all sizes. Hence costs that are all ten times as long give the same
+// ticks, and TimeUnit and MemoryUnit lead back to the numbers of the
+// configuration exactly.
+//
+// cfg must be one that package config decoded. It is read only; the pipeline
+// shares nothing with it. Cost O(stages + micro-batches), beside the partition
+// of a model, see [network.Balanced].
+//
+// Errors are a [*ChoiceError], a [*ScaleError], an [*UnsupportedModelError], or
+// one of package network for a partition or a cluster.
+func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
+	l, err := newLayout(cfg, choices)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDraft(cfg, l)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.chooseBackward(choices.Backward); err != nil {
+		return nil, err
+	}
+	d.slowDown(cfg.Devices)
+	pl, err := d.pipeline(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if choices.Objective != nil {
+		pl.Objective = *choices.Objective
+	}
+	return pl, nil
+}
+
+// newDraft returns the exact pipeline of the stages of l.
+func newDraft(cfg *config.Config, l *layout) (*draft, error) {
+	if cfg.Model != nil {
+		return draftModel(cfg, l)
+	}
+	return draftCosts(cfg, l), nil
+}
+
+// objectiveOf translates the objective of a configuration.
+func objectiveOf(o config.Objective) (model.Objective, error) {
+	objective, ok := model.ParseObjective(string(o))
+	if !ok {
+		return 0, fmt.Errorf("objective: %q is not known; use makespan or span", o)
+	}
+	return objective, nil
+}

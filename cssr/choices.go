@@ -1,0 +1,46 @@
+package cssr
+
+import (
+	"fmt"
+
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// Choices replace what a configuration says about the shape of its problem. The
+// zero value replaces nothing.
+type Choices struct {
+	// Backward is the mode of each stage that has both halves of a backward; nil
+	// as configured. Where it is not Split, a stage without a backward_full gets
+	// one of backward_input + backward_weight. A stage that has a backward_full
+	// only cannot be Split.
+	Backward *model.Mode
+
+	// SplitStages is the number of chunks that each stage is divided into; 0 and
+	// 1 leave the stages whole. It needs a stage graph that is a chain, and keeps
+	// the model's order: chunk k of stage s becomes stage s·SplitStages + k. A
+	// model is partitioned anew; other costs and sizes are divided exactly.
+	//
+	// Unless Placement says otherwise, the chunks are laid out by the rule of the
+	// configuration, a list being repeated: with linear and loop, chunk number j
+	// in the order of the model sits on device j mod P, as in interleaved
+	// schedules.
+	SplitStages int
+
+	// Placement is the rule that lays out the stages, after SplitStages: linear,
+	// loop or v; "" as configured. Gangs cannot be laid out by a rule.
+	Placement string
+
+	// Objective is the figure to minimise; nil as configured.
+	Objective *model.Objective
+}
+
+// ChoiceError reports a choice that the configuration does not allow.
+type ChoiceError struct {
+	Choice  string // such as "split-stages 2"
+	Problem string
+	Remedy  string
+}
+
+func (e *ChoiceError) Error() string {
+	return fmt.Sprintf("%s: %s; %s", e.Choice, e.Problem, e.Remedy)
+}

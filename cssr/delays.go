@@ -1,0 +1,124 @@
+package cssr
+
+import (
+	"cmp"
+	"maps"
+	"math/big"
+	"slices"
+
+	"github.com/flexpipe/flexpipe/model/config"
+)
+
+// delays are the latencies between devices, in the unit of the configuration.
+type delays struct {
+	base  *big.Rat            // of pairs that are not listed
+	pairs map[[2]int]*big.Rat // from, to
+}
+
+// costDelays returns what a configuration without model says about latencies.
+func costDelays(cfg *config.Config, l *layout) *delays {
+	edges := cfg.Communication.EdgeLatency
+	if edges == nil {
+		d := &delays{base: cfg.Communication.Latency.Rat(), pairs: map[[2]int]*big.Rat{}}
+		d.override(cfg.Communication.Links)
+		return d
+	}
+	measured := make(map[config.Edge]*big.Rat, len(edges))
+	for i, e := range cfg.Edges {
+		measured[e] = edges[i].Rat()
+	}
+	d, _ := edgeDelays(l, func(from, to, _, _ int) (*big.Rat, error) {
+		return edgeLatency(measured, l, from, to), nil
+	})
+	d.settle(cfg.Communication.Links)
+	return d
+}
+
+// edgeLatency returns the latency of an edge between stages, given that of the
+// edges of the configuration. Between chunks of the same stage nothing was
+// measured; the slower of the edges that enter and leave the stage stands in, or
+// 0 if there are none.
+func edgeLatency(measured map[config.Edge]*big.Rat, l *layout, from, to int) *big.Rat {
+	a, b := l.origin(from), l.origin(to)
+	if a != b {
+		return measured[config.Edge{From: a, To: b}]
+	}
+	slower := new(big.Rat)
+	for _, e := range []config.Edge{{From: a - 1, To: a}, {From: a, To: a + 1}} {
+		if t, ok := measured[e]; ok {
+			slower = later(slower, t)
+		}
+	}
+	return slower
+}
+
+// edgeDelays returns the latencies between the devices of stages that follow one
+// another, in both directions, since gradients go back the way of the outputs.
+// latency returns that of an edge between two stages when they sit on two
+// devices. A pair of devices that serves several edges gets the slowest of
+// their latencies: a problem has one per pair.
+func edgeDelays(l *layout, latency func(from, to, sender, receiver int) (*big.Rat, error)) (*delays, error) {
+	d := &delays{base: new(big.Rat), pairs: map[[2]int]*big.Rat{}}
+	for to, after := range l.after {
+		for _, from := range after {
+			if slices.Equal(l.devices[from], l.devices[to]) {
+				continue
+			}
+			for _, a := range l.devices[from] {
+				for _, b := range l.devices[to] {
+					t, err := latency(from, to, a, b)
+					if err != nil {
+						return nil, err
+					}
+					d.raise(a, b, t)
+					d.raise(b, a, t)
+				}
+			}
+		}
+	}
+	return d, nil
+}
+
+// raise sets the latency of a pair to at least t.
+func (d *delays) raise(from, to int, t *big.Rat) {
+	pair := [2]int{from, to}
+	if old, ok := d.pairs[pair]; ok {
+		t = later(old, t)
+	}
+	if from != to {
+		d.pairs[pair] = t
+	}
+}
+
+// settle makes the slowest listed latency the base, which leaves the fewest
+// exceptions where all pairs are alike, and applies the links of the
+// configuration.
+func (d *delays) settle(links []config.Link) {
+	for _, t := range d.pairs {
+		d.base = later(d.base, t)
+	}
+	d.override(links)
+	maps.DeleteFunc(d.pairs, func(_ [2]int, t *big.Rat) bool { return t.Cmp(d.base) == 0 })
+}
+
+// override applies the links of the configuration.
+func (d *delays) override(links []config.Link) {
+	for _, link := range links {
+		d.pairs[[2]int{link.From, link.To}] = link.Latency.Rat()
+	}
+}
+
+// sorted returns the listed pairs in ascending order.
+func (d *delays) sorted() [][2]int {
+	return slices.SortedFunc(maps.Keys(d.pairs), func(a, b [2]int) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	})
+}
+
+// later returns the larger of two times.
+func later(a, b *big.Rat) *big.Rat {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
+}

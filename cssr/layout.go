@@ -1,0 +1,131 @@
+package cssr
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
+)
+
+// layout says which stages a pipeline has, which stages of the configuration
+// they come from, and where they sit.
+type layout struct {
+	chunks  int     // stages made of each stage of the configuration
+	after   [][]int // by stage: the stages that it follows
+	devices [][]int // by stage: one device, or a gang
+}
+
+// origin returns the stage of the configuration that a stage is a chunk of.
+func (l *layout) origin(stage int) int { return stage / l.chunks }
+
+// stages returns the number of stages.
+func (l *layout) stages() int { return len(l.devices) }
+
+// newLayout applies SplitStages and Placement.
+func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
+	l := &layout{chunks: max(choices.SplitStages, 1)}
+	if choices.SplitStages != 0 {
+		if err := checkSplit(cfg, choices.SplitStages); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if l.devices, err = place(cfg, l.chunks*cfg.Stages, choices.Placement); err != nil {
+		return nil, err
+	}
+	l.connect(cfg.Edges)
+	return l, nil
+}
+
+// checkSplit tests whether the stages can be divided into chunks.
+func checkSplit(cfg *config.Config, chunks int) error {
+	refuse := func(problem, remedy string) error {
+		return &ChoiceError{fmt.Sprintf("split-stages %d", chunks), problem, remedy}
+	}
+	switch {
+	case chunks < 1:
+		return refuse("there must be at least 1 chunk", "give a number from 1 up")
+	case chunks > config.MaxStages/cfg.Stages:
+		return refuse(fmt.Sprintf("%d stages would become more than %d", cfg.Stages, config.MaxStages), "use fewer chunks")
+	case chunks > 1 && !isChain(cfg):
+		return refuse("the stages do not form a chain", "leave edges out, or write the chunks as stages")
+	}
+	if chunks == 1 {
+		return nil
+	}
+	for s, c := range cfg.Costs {
+		if c.BackwardWeight != nil && !c.SendsGradient() {
+			return refuse(fmt.Sprintf("stage %d has no backward_input, which its later chunks would need for its first", s),
+				"write the chunks as stages")
+		}
+	}
+	return nil
+}
+
+// isChain reports whether stage s + 1 follows stage s, and there is no other
+// edge.
+func isChain(cfg *config.Config) bool {
+	skips := func(e config.Edge) bool { return e.To != e.From+1 }
+	return len(cfg.Edges) == cfg.Stages-1 && !slices.ContainsFunc(cfg.Edges, skips)
+}
+
+// place returns the devices of each stage by the named rule, or else by that of
+// the configuration.
+func place(cfg *config.Config, stages int, name string) ([][]int, error) {
+	rule, devices := cfg.Placement.Rule, len(cfg.Devices)
+	if name != "" {
+		rule = config.PlacementRule(name)
+		if err := checkPlacement(cfg, rule); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case rule == config.Vee:
+		return model.VPlacement(stages, devices)
+	case rule == config.Listed:
+		return repeat(cfg.Placement.Devices, stages), nil
+	case name != "" && rule == config.Linear:
+		return model.LinearPlacement(stages, devices)
+	}
+	return model.LoopPlacement(stages, devices), nil
+}
+
+// checkPlacement tests whether a rule can replace the placement of cfg.
+func checkPlacement(cfg *config.Config, rule config.PlacementRule) error {
+	choice := "placement " + string(rule)
+	if rule != config.Linear && rule != config.Loop && rule != config.Vee {
+		return &ChoiceError{choice, "it is not known", "use linear, loop or v"}
+	}
+	for s, gang := range cfg.Placement.Devices {
+		if len(gang) > 1 {
+			return &ChoiceError{choice, fmt.Sprintf("stage %d sits on a gang of %d devices", s, len(gang)),
+				"place each stage on one device, or keep the placement of the configuration"}
+		}
+	}
+	return nil
+}
+
+// repeat goes through the list of devices again and again.
+func repeat(list [][]int, stages int) [][]int {
+	devices := make([][]int, stages)
+	for s := range devices {
+		devices[s] = slices.Clone(list[s%len(list)])
+	}
+	return devices
+}
+
+// connect sets the stage graph: that of the configuration, or the chain of
+// chunks.
+func (l *layout) connect(edges []config.Edge) {
+	l.after = make([][]int, l.stages())
+	if l.chunks == 1 {
+		for _, e := range edges {
+			l.after[e.To] = append(l.after[e.To], e.From)
+		}
+		return
+	}
+	for s := 1; s < l.stages(); s++ {
+		l.after[s] = []int{s - 1}
+	}
+}

@@ -1,0 +1,190 @@
+package cssr
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
+)
+
+// pipeline returns the draft in whole numbers.
+func (d *draft) pipeline(cfg *config.Config) (*model.Pipeline, error) {
+	objective, err := objectiveOf(cfg.Objective)
+	if err != nil {
+		return nil, err
+	}
+	pl := &model.Pipeline{
+		Name:         cfg.Name,
+		Objective:    objective,
+		MicroBatches: cfg.MicroBatches,
+		Blocking:     cfg.Communication.Blocking,
+	}
+	for s := range d.stages {
+		from := &d.stages[s]
+		pl.Stages = append(pl.Stages, model.Stage{
+			After:    slices.Clone(from.after),
+			Replicas: []model.Replica{{Devices: slices.Clone(from.devices)}},
+			Backward: from.mode,
+		})
+	}
+	for _, device := range cfg.Devices {
+		pl.Devices = append(pl.Devices, model.Device{Name: device.Name, Limit: model.Unlimited})
+	}
+	for _, set := range []func(*config.Config, *model.Pipeline) error{setFactors, d.setTimes, d.setSizes, checkStatic} {
+		if err := set(cfg, pl); err != nil {
+			return nil, err
+		}
+	}
+	return pl, nil
+}
+
+// setFactors sets the factors of the micro-batches over their least common
+// denominator.
+func setFactors(cfg *config.Config, pl *model.Pipeline) error {
+	one := config.NewDecimal(1)
+	if !slices.ContainsFunc(cfg.Factors, func(f config.Decimal) bool { return !f.Equal(one) }) {
+		return nil
+	}
+	s, key := scale{what: "factors"}, site{key: "micro_batches", noun: "micro-batch"}
+	s.see(one.Rat(), 1, key)
+	for key.index = range cfg.Factors {
+		s.see(cfg.Factors[key.index].Rat(), 1, key)
+	}
+	pl.Factors = make([]int64, len(cfg.Factors))
+	for key.index = range cfg.Factors {
+		pl.Factors[key.index] = s.steps(cfg.Factors[key.index].Rat(), key)
+	}
+	pl.FactorScale = s.steps(one.Rat(), key)
+	return s.err
+}
+
+// setTimes sets durations and latencies. A duration is whole with every factor,
+// hence a multiple of the factor scale.
+func (d *draft) setTimes(cfg *config.Config, pl *model.Pipeline) error {
+	s, pairs := scale{what: "durations", unit: string(cfg.Unit)}, d.delays.sorted()
+	for i := range d.stages {
+		for k, t := range d.stages[i].durations {
+			s.see(t, max(pl.FactorScale, 1), d.durationSite(i, k))
+		}
+	}
+	s.see(d.delays.base, 1, latencySite)
+	for _, pair := range pairs {
+		s.see(d.delays.pairs[pair], 1, linkSite(pair))
+	}
+	for i := range d.stages {
+		pl.Stages[i].Replicas[0].Durations = d.wholeDurations(&s, i)
+	}
+	pl.Latency = model.Time(s.steps(d.delays.base, latencySite))
+	for _, pair := range pairs {
+		t := model.Time(s.steps(d.delays.pairs[pair], linkSite(pair)))
+		pl.Links = append(pl.Links, model.Link{From: pair[0], To: pair[1], Latency: t})
+	}
+	pl.TimeUnit = s.modelUnit(string(cfg.Unit))
+	return s.err
+}
+
+// wholeDurations returns the durations of a stage in ticks.
+func (d *draft) wholeDurations(s *scale, stage int) model.Durations {
+	ticks := func(key int) model.Time {
+		t := d.stages[stage].durations[key]
+		if t == nil {
+			return model.Absent
+		}
+		return model.Time(s.steps(t, d.durationSite(stage, key)))
+	}
+	return model.Durations{
+		Forward:        ticks(forward),
+		BackwardInput:  ticks(backwardInput),
+		BackwardWeight: ticks(backwardWeight),
+		BackwardFull:   ticks(backwardFull),
+		Overlapped:     ticks(overlapped),
+	}
+}
+
+// setSizes sets the memory of stages and the limits of devices.
+func (d *draft) setSizes(cfg *config.Config, pl *model.Pipeline) error {
+	s := scale{what: "sizes"}
+	if cfg.SizesInBytes {
+		s.unit = "B"
+	}
+	for i := range d.stages {
+		for k, size := range d.stages[i].sizes {
+			s.see(size, 1, d.sizeSite(i, k))
+		}
+	}
+	for i, device := range cfg.Devices {
+		s.see(limitOf(device), 1, limitSite(i))
+	}
+	for i := range d.stages {
+		size := func(key int) model.Bytes {
+			return model.Bytes(s.steps(d.stages[i].sizes[key], d.sizeSite(i, key)))
+		}
+		st := &pl.Stages[i]
+		st.Activation, st.FreedByInput, st.Static = size(activation), size(freedByInput), size(static)
+	}
+	for i, device := range cfg.Devices {
+		if limit := limitOf(device); limit != nil {
+			pl.Devices[i].Limit = model.Bytes(s.steps(limit, limitSite(i)))
+		}
+	}
+	pl.MemoryUnit = s.modelUnit(s.unit)
+	return s.err
+}
+
+// limitOf returns the memory limit of a device, nil if it has none.
+func limitOf(device config.Device) *big.Rat {
+	if device.Limit == nil {
+		return nil
+	}
+	return device.Limit.Rat()
+}
+
+// checkStatic tests that the static memory of any set of stages can be added up.
+func checkStatic(_ *config.Config, pl *model.Pipeline) error {
+	room := model.Bytes(maxSteps)
+	for s := range pl.Stages {
+		if room -= pl.Stages[s].Static; room < 0 {
+			return fmt.Errorf("the static memory of stages 0 to %d adds up to more than 2^61 units: use a coarser unit", s)
+		}
+	}
+	return nil
+}
+
+// site is the place of a number in a configuration, such as costs.forward of
+// stage 3.
+type site struct {
+	section, key string
+	noun         string
+	index        int
+}
+
+func (s site) String() string {
+	text := s.key
+	if s.section != "" {
+		text = s.section + "." + s.key
+	}
+	if s.noun != "" {
+		text += fmt.Sprintf(" of %s %d", s.noun, s.index)
+	}
+	return text
+}
+
+var latencySite = site{section: "communication", key: "latency"}
+
+func linkSite(pair [2]int) site {
+	return site{key: fmt.Sprintf("latency from device %d to device %d", pair[0], pair[1])}
+}
+
+func limitSite(device int) site {
+	return site{key: "memory limit", noun: "device", index: device}
+}
+
+func (d *draft) durationSite(stage, key int) site {
+	return site{d.times, durationKeys[key], "stage", d.stages[stage].origin}
+}
+
+func (d *draft) sizeSite(stage, key int) site {
+	return site{d.sizes, sizeKeys[key], "stage", d.stages[stage].origin}
+}
