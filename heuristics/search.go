@@ -47,8 +47,10 @@ const (
 
 // Search looks for a plan with a small objective: it builds the named schedules
 // that fit, then decodes a fixed list of priority rules, then random neighbours
-// of the best rules. It ends when Target is met, after the tries, or with ctx. It
-// promises a legal plan, and nothing about the distance to the best.
+// of the best rules; where the plan may choose between fused and separated
+// backward passes, it improves that choice last. It ends when Target is met,
+// after the tries, or with ctx. It promises a legal plan, and nothing about the
+// distance to the best.
 //
 // For a given problem, seed and tries the result is always the same, unless ctx
 // ends the search. Cost O(tries × operations).
@@ -68,6 +70,9 @@ func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 	for !s.done(ctx) {
 		s.tryBatch(ctx)
 		s.report()
+	}
+	if s.p.HasChoice && s.best.Value > s.o.Target {
+		s.best.Value = fuse(ctx, s.p, s.best.Plan, s.best.Value, s.o.Tries)
 	}
 	return s.best, nil
 }
@@ -143,19 +148,10 @@ func (s *search) tryNamed(ctx context.Context) {
 			continue
 		}
 		m := model.Measure(s.p, plan, tl)
-		if v := m.Value(s.p.Pipeline.Objective); v < s.best.Value && s.fits(m) {
+		if v := m.Value(s.p.Pipeline.Objective); v < s.best.Value && fits(s.p, m) {
 			s.best = &Result{Plan: plan, Value: v, Rule: schedule.Name, Tries: s.tries}
 		}
 	}
-}
-
-func (s *search) fits(m *model.Metrics) bool {
-	for d, dm := range m.Devices {
-		if dm.Peak > s.p.Limits[d] {
-			return false
-		}
-	}
-	return true
 }
 
 // attempt is a decoded candidate of a round.

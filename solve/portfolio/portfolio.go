@@ -46,19 +46,24 @@ func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, err
 	case err != nil:
 		return nil, err
 	}
-	if err := Judge(r, p, found.Plan); err != nil {
+	if err := judge(r, p, found.Plan); err != nil {
 		return nil, err
 	}
-	r.Engine, r.Rule = "heuristic", found.Rule
-	if r.Value == r.Bound {
-		r.Status, r.Engine, r.Proof = solve.Optimal, "bound", solve.BoundProof
-	}
+	r.Rule = found.Rule
 	return r, nil
 }
 
-// Judge evaluates a plan, has the judge test every rule, and fills in what
+// JudgePlan returns the result of a plan that came from elsewhere, such as a
+// named schedule: judged, with the proven lower bound of the problem beside it.
+func JudgePlan(p *model.Problem, plan *model.Plan) (*solve.Result, error) {
+	lower := bound.Lower(p)
+	r := &solve.Result{Bound: lower.Value, BoundReason: lower.Reason}
+	return r, judge(r, p, plan)
+}
+
+// judge evaluates a plan, has the judge test every rule, and fills in what
 // follows from the plan. The bound of r must be set before.
-func Judge(r *solve.Result, p *model.Problem, plan *model.Plan) error {
+func judge(r *solve.Result, p *model.Problem, plan *model.Plan) error {
 	tl, err := model.Evaluate(p, plan)
 	if err != nil {
 		return err
@@ -69,7 +74,11 @@ func Judge(r *solve.Result, p *model.Problem, plan *model.Plan) error {
 	r.Status, r.Plan, r.Timeline = solve.Feasible, plan, tl
 	r.Metrics = model.Measure(p, plan, tl)
 	r.Value = r.Metrics.Value(p.Pipeline.Objective)
-	if r.Bound > r.Value {
+	r.Engine = "heuristic"
+	switch {
+	case r.Value == r.Bound:
+		r.Status, r.Engine, r.Proof = solve.Optimal, "bound", solve.BoundProof
+	case r.Value < r.Bound:
 		return fmt.Errorf("the bound %d is above the value %d of a judged plan: this is a fault of the bound", r.Bound, r.Value)
 	}
 	return nil
