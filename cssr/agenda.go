@@ -5,7 +5,7 @@ import "github.com/flexpipe/flexpipe/model"
 // agenda holds, for each device, the time when it looks for work next; never if
 // it sleeps. It is a tournament tree: the root is the device with the least
 // time, the lowest index among equals, so that a run is deterministic. A change
-// costs O(log devices) steps without unpredictable branches.
+// costs O(log devices), less where it does not reach the root.
 type agenda struct {
 	leaves int     // a power of two
 	node   []entry // node[1] is the root, node[leaves+d] the leaf of device d
@@ -57,6 +57,10 @@ func (a *agenda) set(d int32, t model.Time) {
 	i := a.leaves + int(d)
 	a.node[i].time = t
 	for i /= 2; i >= 1; i /= 2 {
-		a.node[i] = a.winner(i)
+		winner := a.winner(i)
+		if winner == a.node[i] {
+			return // nothing changes further up
+		}
+		a.node[i] = winner
 	}
 }

@@ -169,6 +169,9 @@ func (d *Decoder) admits(dev, r int32) bool {
 	if s.release >= 0 && s.next-d.rows[s.release].next >= s.cap {
 		return false
 	}
+	if s.flight > 0 && d.rule.Actor != nil && !d.roomInFlight(r) {
+		return false
+	}
 	if !s.takes || !d.memory.limited {
 		return true
 	}
@@ -179,6 +182,23 @@ func (d *Decoder) admits(dev, r int32) bool {
 	for i, other := range row.Devices {
 		if !d.memory.admits(d, other, r, row.Memory[i]) {
 			return false
+		}
+	}
+	return true
+}
+
+// roomInFlight reports whether every device of a forward row has room for one
+// more, or is to run its oldest micro-batch.
+func (d *Decoder) roomInFlight(r int32) bool {
+	for _, dev := range d.p.Rows[r].Devices {
+		limit := d.rule.Actor[dev]
+		if limit == 0 || d.devices[dev].flight < limit {
+			continue
+		}
+		for _, q := range d.live[dev] {
+			if d.rows[q].next < d.rows[r].next {
+				return false
+			}
 		}
 	}
 	return true
@@ -253,7 +273,9 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 	d.order[dev] = append(d.order[dev], op)
 	s.free = t + dur
 	s.work -= dur
-	if row := &d.rows[r]; row.next == row.count {
+	row := &d.rows[r]
+	s.flight += int32(row.flight)
+	if row.next == row.count {
 		i := slices.Index(d.live[dev], r)
 		d.live[dev] = slices.Delete(d.live[dev], i, i+1)
 	}

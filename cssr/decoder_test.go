@@ -1,36 +1,85 @@
 package cssr_test
 
 import (
+	"errors"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/modelgen"
 )
 
-func TestDecoderCompletesRandomProblems(t *testing.T) {
-	for seed := range uint64(3000) {
-		spec := modelgen.Random(seed, 6)
-		p := modelgen.Problem(spec)
-		rule := cssr.NewRule(p)
-		for r := range rule.Offset {
-			rule.Offset[r] = int64(seed*uint64(r+3)%7) * 10
-			rule.Slope[r] = int64(seed % 13)
-			rule.Patience[r] = uint8(seed % 3 * 4)
-		}
-		out, err := cssr.NewDecoder(p).Decode(rule, 0)
+// TestDecoderNeverGetsStuck decodes random problems with every feature (gangs,
+// routes, stage graphs, blocking transfers, missing operations, choices, memory
+// limits) under random rules. Each decode ends with a plan that the judge
+// accepts, or because a micro-batch alone does not fit.
+func TestDecoderNeverGetsStuck(t *testing.T) {
+	plans, tight := 0, 0
+	for seed := range uint64(6000) {
+		p, err := model.Compile(modelgen.RandomPipeline(seed, 5))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		plan, tl := out.Clone(), out.Timeline
-		early, err := model.Evaluate(p, plan)
+		out, err := cssr.NewDecoder(p).Decode(randomRule(p, seed), 0)
+		var memory *cssr.MemoryError
+		if errors.As(err, &memory) {
+			tight++
+			continue
+		}
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		for op, s := range early.Start {
-			if s > tl.Start[op] {
-				t.Fatalf("seed %d: %s starts at %d in the simulation, but not before %d", seed, p.Name(model.OpID(op)), tl.Start[op], s)
-			}
+		plans++
+		measured(t, p, &out.Plan)
+		if err := constraints.Check(p, &out.Plan, &out.Timeline).Err(); err != nil {
+			t.Fatalf("seed %d: the decoder's own timeline: %v", seed, err)
+		}
+	}
+	t.Logf("%d plans, %d problems too tight for one micro-batch", plans, tight)
+	if plans < 1000 {
+		t.Errorf("only %d plans: the test has lost its material", plans)
+	}
+}
+
+// randomRule draws every part of a rule.
+func randomRule(p *model.Problem, seed uint64) *cssr.Rule {
+	r := rand.New(rand.NewPCG(seed, 1))
+	rule := cssr.NewRule(p)
+	for i := range p.Rows {
+		rule.Offset[i], rule.Slope[i] = r.Int64N(50), r.Int64N(10)
+		rule.Cap[i], rule.Patience[i] = int32(r.IntN(4)), uint8(r.IntN(9))
+	}
+	rule.Frugal, rule.Allowance = r.IntN(2) == 0, model.Time(r.IntN(10))
+	rule.Group, rule.GroupStep = r.IntN(4), r.Int64N(30)
+	for range p.Pipeline.Stages {
+		rule.Fuse = append(rule.Fuse, r.IntN(2) == 0)
+	}
+	if !p.Identical && p.Pipeline.NumRoutes() == 1 {
+		for _, m := range r.Perm(p.MicroBatches()) {
+			rule.Order = append(rule.Order, int32(m))
+		}
+	}
+	return rule
+}
+
+// TestCutoffGivesUp demands that a cutoff ends exactly the decodes that reach it.
+func TestCutoffGivesUp(t *testing.T) {
+	for seed := range uint64(200) {
+		p := modelgen.Problem(modelgen.Random(seed, 5))
+		rule := randomRule(p, seed)
+		d := cssr.NewDecoder(p)
+		out, err := d.Decode(rule, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := out.Value(p.Pipeline.Objective)
+		if out, _ := d.Decode(rule, value+1); out == nil || out.Value(p.Pipeline.Objective) != value {
+			t.Errorf("seed %d: gave up below the cutoff", seed)
+		}
+		if out, _ := d.Decode(rule, value); value > 0 && out != nil {
+			t.Errorf("seed %d: reached the cutoff %d without giving up", seed, value)
 		}
 	}
 }

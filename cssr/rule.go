@@ -22,6 +22,11 @@ type Rule struct {
 	// and whose gradient has not left the stage; 0: no bound.
 	Cap []int32
 
+	// Actor bounds, by device, the forwards that have started and whose gradient
+	// has not left their stage, over all stages of the device; 0: no bound. The
+	// oldest micro-batch on the device is exempt.
+	Actor []int32
+
 	// Patience lets an actor wait: it does not start an operation if a better
 	// ranked one becomes ready within Patience/8 of that operation's duration. 0
 	// never waits, 8 never lets a worse operation delay a better one that is known

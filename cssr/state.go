@@ -22,7 +22,8 @@ type rowState struct {
 	next     int32 // index of the first operation that has not started
 	count    int32 // operations of the row; 0 if the rule does not choose it
 	device   int32 // the only device, -1 for a gang
-	release  int32 // the row whose start ends the in-flight time, -1 if not capped
+	release  int32 // capped forwards: the row whose start takes a micro-batch out of flight; else -1
+	flight   int8  // what a start adds to the forwards in flight on its devices
 	cap      int32
 	patience uint8
 	single   bool
@@ -40,6 +41,8 @@ type deviceState struct {
 	begin model.Time // start of its first operation, never before it
 	idle  model.Time // since its first operation
 	work  model.Time // duration of the operations that it has not started
+
+	flight int32 // forwards in flight, counted if the rule bounds them
 }
 
 // tabulate copies the rows of the problem into flat tables.
@@ -81,7 +84,7 @@ func (d *Decoder) reset() {
 	for r := range d.rows {
 		d.resetRow(r)
 	}
-	if d.rule.Cap != nil {
+	if d.rule.Cap != nil || d.rule.Actor != nil {
 		d.findReleases()
 	}
 	for r := range d.rows {
@@ -95,12 +98,14 @@ func (d *Decoder) reset() {
 
 func (d *Decoder) resetRow(r int) {
 	s, row, rule := &d.rows[r], &d.p.Rows[r], d.rule
-	s.next, s.count, s.release = 0, 0, -1
+	s.next, s.count, s.release, s.flight = 0, 0, -1, 0
 	s.cap, s.patience = at(rule.Cap, r), at(rule.Patience, r)
 	if !rule.chosen(row) {
 		return
 	}
-	s.count = int32(d.p.Count(r))
+	if s.count = int32(d.p.Count(r)); s.count == 0 {
+		return // a route without micro-batches
+	}
 	s.key = d.keyOf(int32(r))
 	work := s.duration * model.Time(s.count)
 	if !d.alike {
@@ -115,24 +120,36 @@ func (d *Decoder) resetRow(r int) {
 	}
 }
 
-// findReleases pairs each capped forward row with the row whose start takes a
+// findReleases pairs each forward row with the row whose start takes a
 // micro-batch out of flight: the one that sends the gradient, else the weights'.
 func (d *Decoder) findReleases() {
 	for f := range d.rows {
-		forward := &d.p.Rows[f]
-		if d.rows[f].cap == 0 || forward.Kind != model.Forward {
+		if d.p.Rows[f].Kind != model.Forward || d.rows[f].count == 0 {
 			continue
 		}
-		for _, r := range d.p.RowsOn[forward.Devices[0]] {
-			row := &d.p.Rows[r]
-			if row.Stage != forward.Stage || row.Route != forward.Route || d.rows[r].count == 0 {
-				continue
-			}
-			if row.Kind.CarriesGradient() || row.Kind == model.BackwardWeight && d.rows[f].release < 0 {
-				d.rows[f].release = r
-			}
+		release := d.releaseOf(&d.p.Rows[f])
+		if release < 0 {
+			continue
+		}
+		d.rows[f].flight, d.rows[release].flight = 1, -1
+		if d.rows[f].cap > 0 {
+			d.rows[f].release = release
 		}
 	}
+}
+
+func (d *Decoder) releaseOf(forward *model.Row) int32 {
+	release := int32(-1)
+	for _, r := range d.p.RowsOn[forward.Devices[0]] {
+		row := &d.p.Rows[r]
+		if row.Stage != forward.Stage || row.Route != forward.Route || d.rows[r].count == 0 {
+			continue
+		}
+		if row.Kind.CarriesGradient() || row.Kind == model.BackwardWeight && release < 0 {
+			release = r
+		}
+	}
+	return release
 }
 
 // countPending counts the operations that a Single row waits for.
