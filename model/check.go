@@ -70,6 +70,9 @@ func (pl *Pipeline) checkStage(s int) error {
 	if st.Activation < 0 || st.Static < 0 {
 		return fmt.Errorf("activation %d and static memory %d must not be negative", st.Activation, st.Static)
 	}
+	if st.FreedByInput < -maxTotal {
+		return fmt.Errorf("freed by backward input %d is out of range", st.FreedByInput)
+	}
 	if st.FreedByInput > st.Activation {
 		return fmt.Errorf("backward input gives back %d of an activation of %d", st.FreedByInput, st.Activation)
 	}
@@ -184,10 +187,29 @@ func (pl *Pipeline) checkGradients() error {
 	return nil
 }
 
+// checkStatics bounds the static memory of each device.
+func (p *Problem) checkStatics() error {
+	total := make([]Bytes, p.NumDevices())
+	for _, st := range p.Pipeline.Stages {
+		for _, r := range st.Replicas {
+			for _, d := range r.Devices {
+				if st.Static > maxTotal-total[d] {
+					return fmt.Errorf("device %d: the static memory adds up to more than 2^61; use a coarser unit", d)
+				}
+				total[d] += st.Static
+			}
+		}
+	}
+	return nil
+}
+
 // checkTotals bounds the sum of all durations, lags and memory deltas, and
 // checks that factors scale durations to whole ticks.
 func (p *Problem) checkTotals() error {
 	pl := p.Pipeline
+	if err := p.checkStatics(); err != nil {
+		return err
+	}
 	factor := Time(1)
 	for _, f := range pl.Factors {
 		factor = max(factor, Time(f))

@@ -134,7 +134,8 @@ func (c *compiler) addStage(s, route int) stageRows {
 	st, d := &c.pl.Stages[s], c.replica(s, route).Durations
 	apart := d.BackwardInput != Absent || d.BackwardWeight != Absent
 	both := d.BackwardInput != Absent && d.BackwardWeight != Absent
-	full := d.BackwardFull != Absent && (st.Backward != Split || !apart)
+	// A stage with one of the two halves runs that one, whatever the mode.
+	full := d.BackwardFull != Absent && (!apart || both && st.Backward != Split)
 	if full && st.Backward == Fused {
 		apart = false
 	}

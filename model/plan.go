@@ -14,7 +14,9 @@ type Plan struct {
 	Waits []Wait   // further precedences, where orders alone do not carry a decision
 }
 
-// Wait says that operation After starts no earlier than the end of Before.
+// Wait says that operation After starts no earlier than the end of Before, or
+// of what stands in for Before where the plan holds the other case of a choice.
+// It says nothing if the plan does not hold After.
 type Wait struct{ Before, After OpID }
 
 // NumOps returns the number of entries in all orders.

@@ -179,20 +179,7 @@ func (p *Problem) PredOps(row, index int, pred Pred) (first, end OpID) {
 
 // Name returns the text form of an operation: stage, letter, micro-batch, such
 // as 3F5; a transfer also names the stage that receives: 3SEND_F5>4.
-func (p *Problem) Name(op OpID) string {
-	row := p.Row(op)
-	text := p.Kinds[row.Kind].Letter
-	if row.Stage >= 0 {
-		text = fmt.Sprintf("%d%s", row.Stage, text)
-	}
-	if !row.Single {
-		text = fmt.Sprintf("%s%d", text, p.MicroBatch(op))
-	}
-	if row.To >= 0 {
-		text = fmt.Sprintf("%s>%d", text, row.To)
-	}
-	return text
-}
+func (p *Problem) Name(op OpID) string { return string(p.AppendName(nil, op)) }
 
 // DeviceName returns the name of a device for messages: "device 3", or
 // "device 3 (name)".

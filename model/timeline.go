@@ -16,7 +16,7 @@ import (
 // the precedences or lack a predecessor.
 func Evaluate(p *Problem, plan *Plan) (*Timeline, error) {
 	e := newEvaluator(p, plan)
-	if err := e.checkForm(); err != nil {
+	if err := e.checkForm(plan.Waits); err != nil {
 		return nil, err
 	}
 	if err := e.run(); err != nil {
@@ -80,12 +80,12 @@ func newEvaluator(p *Problem, plan *Plan) *evaluator {
 	return e
 }
 
-func (e *evaluator) checkForm() error {
+func (e *evaluator) checkForm(waits []Wait) error {
 	if len(e.order) != e.p.NumDevices() {
 		return fmt.Errorf("the plan has orders for %d devices, the problem has %d", len(e.order), e.p.NumDevices())
 	}
-	for _, befores := range e.waits {
-		for _, op := range befores {
+	for _, w := range waits {
+		for _, op := range []OpID{w.Before, w.After} {
 			if op < 0 || int(op) >= e.p.NumOps() {
 				return fmt.Errorf("a wait edge names operation %d, which does not exist", op)
 			}
@@ -98,6 +98,9 @@ func (e *evaluator) run() error {
 	for len(e.runnable) > 0 {
 		d := e.runnable[len(e.runnable)-1]
 		e.runnable = e.runnable[:len(e.runnable)-1]
+		if e.awaited[d] >= 0 {
+			continue // listed twice, by a predecessor and by a gang, and parked since
+		}
 		if err := e.advance(d); err != nil {
 			return err
 		}
@@ -181,7 +184,9 @@ func (e *evaluator) end(d int32, q OpID, r int) (Time, bool) {
 	p := e.p
 	if e.present != nil && p.Rows[r].Twin >= 0 && !e.present.Has(q) {
 		twin := int(p.Rows[r].Twin)
-		q, r = q-p.base[r]+p.base[twin], twin
+		if other := q - p.base[r] + p.base[twin]; e.present.Has(other) {
+			q, r = other, twin
+		}
 	}
 	if s := e.start[q]; s != Absent {
 		return s + p.DurationIn(r, int(q-p.base[r])), true

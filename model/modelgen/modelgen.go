@@ -1,5 +1,5 @@
 // Package modelgen makes problems for tests, fuzzing and benchmarks: named
-// regular ones, and seeded random ones. It serves tests only.
+// regular ones, seeded random ones, and random plans. It serves tests only.
 package modelgen
 
 import (
