@@ -43,6 +43,7 @@ const (
 	defaultWork  = 1 << 26 // operations decoded
 	batchSize    = 16      // rules decoded between two looks at the best; not the workers, so that results do not depend on them
 	eliteSize    = 4
+	maxWeighed   = 1 << 18 // operations up to which schedules that look at costs are tried
 )
 
 // Search looks for a plan with a small objective: it builds the named schedules
@@ -138,6 +139,9 @@ func (s *search) tryNamed(ctx context.Context) {
 	for _, schedule := range Schedules() {
 		if s.done(ctx) {
 			return
+		}
+		if schedule.weighs && s.p.NumOps() > maxWeighed {
+			continue
 		}
 		plan, err := schedule.Build(s.p)
 		if err != nil {

@@ -1,0 +1,107 @@
+package heuristics_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/flexpipe/flexpipe/constraints"
+	"github.com/flexpipe/flexpipe/constraints/bound"
+	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/heuristics"
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/modelgen"
+)
+
+// TestSearchFindsJudgedPlans searches random problems with every feature, for
+// both objectives. Every plan passes the judge, has the value that the result
+// names, and lies on or above the lower bound.
+func TestSearchFindsJudgedPlans(t *testing.T) {
+	for seed := range uint64(600) {
+		pl := modelgen.RandomPipeline(seed, 4)
+		pl.Objective = model.Objective(seed % 2)
+		p, err := model.Compile(pl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := heuristics.Search(context.Background(), p, heuristics.Options{Seed: seed, Tries: 60})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		tl, err := model.Evaluate(p, r.Plan)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if err := constraints.Check(p, r.Plan, tl).Err(); err != nil {
+			t.Fatalf("seed %d, %s: %v", seed, r.Rule, err)
+		}
+		if v := model.Measure(p, r.Plan, tl).Value(pl.Objective); v != r.Value {
+			t.Errorf("seed %d, %s: value %d, result says %d", seed, r.Rule, v, r.Value)
+		}
+		if b := bound.Lower(p); b.Value > r.Value {
+			t.Errorf("seed %d: bound %d (%s) above value %d", seed, b.Value, b.Reason, r.Value)
+		}
+	}
+}
+
+// TestSearchIsDeterministic demands the same result from any number of workers.
+func TestSearchIsDeterministic(t *testing.T) {
+	p := modelgen.Problem(modelgen.Spec{Devices: 4, MicroBatches: 8, Latency: 1,
+		F: []model.Time{8, 12, 9, 10}, I: []model.Time{13, 9, 10, 11}, W: []model.Time{7, 11, 8, 9},
+		Activation: []model.Bytes{2}, FreedByI: []model.Bytes{1}, Limit: []model.Bytes{8}})
+	var first *heuristics.Result
+	for _, workers := range []int{1, 2, 3, 16} {
+		r, err := heuristics.Search(context.Background(), p, heuristics.Options{Seed: 7, Workers: workers, Tries: 300})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = r
+		} else if !reflect.DeepEqual(first, r) {
+			t.Errorf("%d workers: value %d by %s after %d tries; 1 worker: %d by %s after %d", workers, r.Value, r.Rule, r.Tries, first.Value, first.Rule, first.Tries)
+		}
+	}
+}
+
+// TestSearchReportsWhatDoesNotFit demands a typed error for a device that cannot
+// hold a single micro-batch, and the context's error before the first plan.
+func TestSearchReportsWhatDoesNotFit(t *testing.T) {
+	p := modelgen.Problem(modelgen.Spec{Devices: 2, MicroBatches: 2, Activation: []model.Bytes{3}, Limit: []model.Bytes{3, 2}})
+	_, err := heuristics.Search(context.Background(), p, heuristics.Options{})
+	var memory *cssr.MemoryError
+	if !errors.As(err, &memory) || memory.Device != 1 || memory.Need != 3 || memory.Limit != 2 {
+		t.Errorf("error %v, want a memory error for device 1", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := heuristics.Search(ctx, modelgen.Unit(2, 2), heuristics.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context canceled", err)
+	}
+}
+
+// TestSearchChoosesFusion demands the optimum of a case where only some backward
+// passes should be fused (the fused one is shorter than its two halves).
+func TestSearchChoosesFusion(t *testing.T) {
+	p := modelgen.Problem(modelgen.Spec{Devices: 2, MicroBatches: 4, Backward: model.Auto,
+		I: []model.Time{2}, W: []model.Time{2}, B: []model.Time{3}})
+	r, err := heuristics.Search(context.Background(), p, heuristics.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Value != 19 { // all separated 21, all fused 20
+		t.Errorf("value %d, want 19", r.Value)
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	p := modelgen.Problem(modelgen.Spec{Devices: 8, MicroBatches: 32,
+		Placement: func() [][]int { v, _ := model.VPlacement(16, 8); return v }(),
+		F:         []model.Time{10}, I: []model.Time{11}, W: []model.Time{9}, Latency: 1,
+		Activation: []model.Bytes{2}, FreedByI: []model.Bytes{1}, Limit: []model.Bytes{16}})
+	for b.Loop() {
+		if _, err := heuristics.Search(context.Background(), p, heuristics.Options{Seed: 1, Tries: 100}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
