@@ -19,6 +19,7 @@ type Decoder struct {
 
 	agenda  agenda
 	rows    []rowState
+	guards  []rowGuard
 	preds   []model.Pred
 	succs   []model.Succ
 	devices []deviceState
@@ -139,7 +140,7 @@ func (d *Decoder) decide(dev int32, t model.Time) bool {
 		s := &d.rows[r]
 		if s.ready > t {
 			soonest = min(soonest, s.ready)
-		} else if (best < 0 || s.key < bestKey) && d.admits(dev, r) {
+		} else if (best < 0 || s.key < bestKey) && (!s.guarded || d.admits(dev, r)) {
 			best, bestKey = r, s.key
 		}
 	}
@@ -162,21 +163,21 @@ func (d *Decoder) decide(dev int32, t model.Time) bool {
 	return d.run(best, t)
 }
 
-// admits reports whether the in-flight cap and the memory of every device of
+// admits reports whether the in-flight bounds and the memory of every device of
 // the row allow its next operation.
 func (d *Decoder) admits(dev, r int32) bool {
-	s := &d.rows[r]
-	if s.release >= 0 && s.next-d.rows[s.release].next >= s.cap {
+	s, g := &d.rows[r], &d.guards[r]
+	if g.release >= 0 && s.next-d.rows[g.release].next >= g.cap {
 		return false
 	}
-	if s.flight > 0 && d.rule.Actor != nil && !d.roomInFlight(r) {
+	if g.flight > 0 && d.rule.Actor != nil && !d.roomInFlight(r) {
 		return false
 	}
-	if !s.takes || !d.memory.limited {
+	if !g.takes || !d.memory.limited {
 		return true
 	}
 	if s.device >= 0 {
-		return d.memory.admits(d, dev, r, s.delta)
+		return d.memory.admits(d, dev, r, g.delta)
 	}
 	row := &d.p.Rows[r]
 	for i, other := range row.Devices {
@@ -215,7 +216,7 @@ func (d *Decoder) worthWaiting(dev, best int32, t model.Time) model.Time {
 	}
 	until := never
 	for _, r := range d.live[dev] {
-		if q := &d.rows[r]; q.ready > t && q.ready < min(limit, until) && q.key < s.key && d.admits(dev, r) {
+		if q := &d.rows[r]; q.ready > t && q.ready < min(limit, until) && q.key < s.key && (!q.guarded || d.admits(dev, r)) {
 			until = q.ready
 		}
 	}
@@ -243,21 +244,26 @@ func (d *Decoder) run(r int32, t model.Time) bool {
 	d.start[op] = t
 	s.end = t + dur
 	s.next++
-	s.key = d.keyOf(r)
+	s.key += s.slope
+	if d.rule.Group > 1 {
+		s.key = d.keyOf(r)
+	}
 	within := true
 	if s.device >= 0 {
-		d.memory.take(s.device, s.delta)
+		if s.stored {
+			d.memory.take(s.device, d.guards[r].delta)
+		}
 		within = d.occupy(s.device, r, op, t, dur)
 	} else {
 		for i, dev := range d.p.Rows[r].Devices {
-			if m := d.p.Rows[r].Memory; m != nil {
-				d.memory.take(dev, m[i])
+			if s.stored {
+				d.memory.take(dev, d.p.Rows[r].Memory[i])
 			}
 			within = d.occupy(dev, r, op, t, dur) && within
 		}
 	}
 	d.refresh(r)
-	d.announce(s, index, t, s.end)
+	d.announce(r, index, t)
 	return within
 }
 
@@ -273,9 +279,10 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 	d.order[dev] = append(d.order[dev], op)
 	s.free = t + dur
 	s.work -= dur
-	row := &d.rows[r]
-	s.flight += int32(row.flight)
-	if row.next == row.count {
+	if d.rule.Actor != nil {
+		s.flight += d.guards[r].flight
+	}
+	if row := &d.rows[r]; row.next == row.count {
 		i := slices.Index(d.live[dev], r)
 		d.live[dev] = slices.Delete(d.live[dev], i, i+1)
 	}
@@ -289,16 +296,18 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 	return s.free+s.work < d.cutoff
 }
 
-// announce tells the successors of an operation that it runs from t to end.
-func (d *Decoder) announce(s *rowState, index int32, t, end model.Time) {
-	for _, succ := range d.succs[s.succs.first:s.succs.end] {
+// announce tells the successors of the operation at an index of a row, the last
+// that has started, that it runs from t on.
+func (d *Decoder) announce(r, index int32, t model.Time) {
+	s := &d.rows[r]
+	for _, succ := range d.succsOf(r) {
 		q := &d.rows[succ.Row]
 		if q.count == 0 {
 			continue
 		}
 		if q.single {
 			d.pending[succ.Row]--
-			d.gathered[succ.Row] = max(d.gathered[succ.Row], end+succ.Lag)
+			d.gathered[succ.Row] = max(d.gathered[succ.Row], s.end+succ.Lag)
 		} else if q.next != index && !s.single {
 			continue
 		}
@@ -337,7 +346,7 @@ func (d *Decoder) refresh(r int32) {
 		return
 	}
 	ready := model.Time(0)
-	for _, pred := range d.preds[s.preds.first:s.preds.end] {
+	for _, pred := range d.predsOf(r) {
 		q := &d.rows[pred.Row]
 		if q.count == 0 {
 			q = &d.rows[d.source(pred.Row)]

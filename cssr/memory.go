@@ -148,7 +148,7 @@ func (m *memory) remaining(d *Decoder, dev, r, index int32, route int) (need, he
 		if row.Route != route || row.Memory == nil || m.done(d, q, r) > index || index >= d.rows[q].count {
 			continue
 		}
-		delta := d.rows[q].delta
+		delta := d.guards[q].delta
 		if len(row.Devices) > 1 {
 			delta = row.MemoryOn(int(dev))
 		}

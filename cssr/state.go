@@ -15,25 +15,29 @@ const never = model.Time(1<<62 - 1)
 type rowState struct {
 	ready    model.Time // when the next operation may start, never if unknown
 	end      model.Time // of the last operation that has started
-	key      int64      // rank of the next operation
 	duration model.Time // of an operation, if all of the row are alike
-	delta    model.Delta
+	key      int64      // rank of the next operation
+	slope    int64      // what the rank grows by, if there are no groups
 	base     model.OpID
 	next     int32 // index of the first operation that has not started
 	count    int32 // operations of the row; 0 if the rule does not choose it
 	device   int32 // the only device, -1 for a gang
-	release  int32 // capped forwards: the row whose start takes a micro-batch out of flight; else -1
-	flight   int8  // what a start adds to the forwards in flight on its devices
-	cap      int32
+	preds    int32 // first entry in Decoder.preds; the next row's is the end
+	succs    int32 // first entry in Decoder.succs
 	patience uint8
 	single   bool
-	takes    bool // memory may stand in its way
-	preds    span // in Decoder.preds
-	succs    span // in Decoder.succs
+	stored   bool // it takes or gives back memory
+	guarded  bool // memory or an in-flight bound may stand in its way
 }
 
-// span is a half-open range of a flat table.
-type span struct{ first, end int32 }
+// rowGuard is what a step needs only of rows that use memory or are bounded.
+type rowGuard struct {
+	delta   model.Delta // of a row on one device
+	release int32       // capped forwards: the row whose start takes a micro-batch out of flight; else -1
+	cap     int32
+	flight  int32 // what a start adds to the forwards in flight on its devices
+	takes   bool  // some device has to have room
+}
 
 // deviceState is what the decoder needs of a device.
 type deviceState struct {
@@ -48,25 +52,34 @@ type deviceState struct {
 // tabulate copies the rows of the problem into flat tables.
 func (d *Decoder) tabulate() {
 	p := d.p
-	d.rows = make([]rowState, len(p.Rows))
+	d.rows = make([]rowState, len(p.Rows)+1)
+	d.guards = make([]rowGuard, len(p.Rows))
 	for r := range p.Rows {
-		row, s := &p.Rows[r], &d.rows[r]
+		row, s, g := &p.Rows[r], &d.rows[r], &d.guards[r]
 		s.base, s.single, s.duration = p.Base(r), row.Single, row.Duration
 		s.device = -1
 		if len(row.Devices) == 1 {
 			s.device = row.Devices[0]
 		}
 		if row.Memory != nil {
-			s.delta = row.Memory[0]
-			s.takes = slices.ContainsFunc(row.Memory, func(m model.Delta) bool { return m.AtStart > 0 || m.AtEnd > 0 })
+			s.stored, g.delta = true, row.Memory[0]
+			g.takes = slices.ContainsFunc(row.Memory, func(m model.Delta) bool { return m.AtStart > 0 || m.AtEnd > 0 })
 		}
-		s.preds.first = int32(len(d.preds))
+		s.preds, s.succs = int32(len(d.preds)), int32(len(d.succs))
 		d.preds = append(d.preds, row.Preds...)
-		s.preds.end = int32(len(d.preds))
-		s.succs.first = int32(len(d.succs))
 		d.succs = append(d.succs, p.Succs[r]...)
-		s.succs.end = int32(len(d.succs))
 	}
+	last := &d.rows[len(p.Rows)]
+	last.preds, last.succs = int32(len(d.preds)), int32(len(d.succs))
+	d.rows = d.rows[:len(p.Rows)]
+}
+
+func (d *Decoder) predsOf(r int32) []model.Pred {
+	return d.preds[d.rows[r].preds:d.rows[:len(d.rows)+1][r+1].preds]
+}
+
+func (d *Decoder) succsOf(r int32) []model.Succ {
+	return d.succs[d.rows[r].succs:d.rows[:len(d.rows)+1][r+1].succs]
 }
 
 // reset prepares the state before the first operation.
@@ -97,9 +110,11 @@ func (d *Decoder) reset() {
 }
 
 func (d *Decoder) resetRow(r int) {
-	s, row, rule := &d.rows[r], &d.p.Rows[r], d.rule
-	s.next, s.count, s.release, s.flight = 0, 0, -1, 0
-	s.cap, s.patience = at(rule.Cap, r), at(rule.Patience, r)
+	s, g, row, rule := &d.rows[r], &d.guards[r], &d.p.Rows[r], d.rule
+	s.next, s.count = 0, 0
+	s.slope, s.patience = at(rule.Slope, r), at(rule.Patience, r)
+	s.guarded = g.takes && d.memory.limited
+	g.release, g.cap, g.flight = -1, at(rule.Cap, r), 0
 	if !rule.chosen(row) {
 		return
 	}
@@ -131,10 +146,11 @@ func (d *Decoder) findReleases() {
 		if release < 0 {
 			continue
 		}
-		d.rows[f].flight, d.rows[release].flight = 1, -1
-		if d.rows[f].cap > 0 {
-			d.rows[f].release = release
+		d.guards[f].flight, d.guards[release].flight = 1, -1
+		if d.guards[f].cap > 0 {
+			d.guards[f].release = release
 		}
+		d.rows[f].guarded = d.rows[f].guarded || d.guards[f].cap > 0 || d.rule.Actor != nil
 	}
 }
 
@@ -155,8 +171,7 @@ func (d *Decoder) releaseOf(forward *model.Row) int32 {
 // countPending counts the operations that a Single row waits for.
 func (d *Decoder) countPending(r int32) {
 	d.gathered[r], d.pending[r] = 0, 0
-	s := &d.rows[r]
-	for _, pred := range d.preds[s.preds.first:s.preds.end] {
+	for _, pred := range d.predsOf(r) {
 		d.pending[r] += d.rows[d.source(pred.Row)].count
 	}
 }
