@@ -1,0 +1,244 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// Form is how a text picture draws time.
+type Form uint8
+
+// The forms.
+const (
+	// Fitting is Exact where that fits into the width, else Scaled.
+	Fitting Form = iota
+	// Exact draws every operation in its ticks, whatever the width: its name, then
+	// dashes up to its end. Columns are a whole number per tick, or per greatest
+	// common divisor of all times. An idle tick is a dot. Operations of length zero
+	// are listed below the lane. The picture determines the timeline, which makes it
+	// the golden form of plans.
+	Exact
+	// Scaled draws the plan into the width. A column shows the letter of the kind
+	// that fills it, where operations are narrower than a column in the proportion
+	// in which they fill the time.
+	Scaled
+)
+
+// ASCIIOptions say how ASCII draws. The zero value is a good choice.
+type ASCIIOptions struct {
+	Form    Form
+	Width   int        // columns of the whole picture; 0: 100
+	Color   bool       // ANSI colours: blue forward, green backward, yellow weight
+	Devices int        // lanes at most, the middle ones are left out; 0: 64
+	Bound   model.Time // proven lower bound of the objective in ticks; 0: unknown
+}
+
+// ASCII draws a plan and its timeline as text: a summary, a time axis in the
+// user's unit, a lane for each device with its busy share and, if memory is
+// modelled, its peak and limit, and a legend. Without Color it is ASCII but for
+// names that are not. It returns an error if plan, times and problem do not fit
+// each other, and those of w. Cost O(operations).
+func ASCII(w io.Writer, p *model.Problem, plan *model.Plan, tl *model.Timeline, o ASCIIOptions) error {
+	pic, err := newPicture(p, plan, tl)
+	if err != nil {
+		return err
+	}
+	if o.Width == 0 {
+		o.Width = 100
+	}
+	if o.Devices == 0 {
+		o.Devices = 64
+	}
+	t := newTextPicture(pic, o)
+	if n := t.lanes.columns(); n > mostColumns {
+		return fmt.Errorf("view: the exact form needs %d columns, more than %d; use the scaled form", n, mostColumns)
+	}
+	t.w = bufio.NewWriter(w)
+	t.draw()
+	return t.w.Flush()
+}
+
+// lanes draws what stands between the bars of a text picture.
+type lanes interface {
+	// columns is the width of all lanes.
+	columns() int
+	// lane appends the columns of a device.
+	lane(line *styledLine, d int)
+	// note returns a line to print below the lane of a device, "" for none.
+	note(d int) string
+	// legend explains the lanes, in parts.
+	legend() []string
+}
+
+type textPicture struct {
+	*picture
+	options ASCIIOptions
+	w       *bufio.Writer
+	lanes   lanes
+	devices []int // to show; -1 stands for those left out
+	labels  int   // width of the device names
+	busyW   int   // widths of the columns at the right
+	memoryW int
+}
+
+const (
+	longestLabel = 16
+	mostColumns  = 1 << 20
+)
+
+func newTextPicture(pic *picture, o ASCIIOptions) *textPicture {
+	t := &textPicture{picture: pic, options: o, devices: shown(pic.p.NumDevices(), o.Devices), labels: len("time")}
+	if unit := pic.p.Pipeline.TimeUnit.Name; unit != "" {
+		t.labels = len("time ()") + len(unit)
+	}
+	t.busyW, t.memoryW = len("100.0%"), len(t.memoryHeader())
+	for _, d := range t.devices {
+		if d >= 0 {
+			t.labels = max(t.labels, min(longestLabel, utf8.RuneCountInString(pic.label(d))))
+			t.memoryW = max(t.memoryW, len(pic.peak(d)))
+		}
+	}
+	frame := t.labels + len(" |") + len("| ") + t.busyW
+	if pic.memory {
+		frame += len("  ") + t.memoryW
+	}
+	room := max(o.Width-frame, 20)
+	if o.Form != Scaled {
+		exact := newExactLanes(pic, t.devices, o.Form == Exact, room)
+		if o.Form == Exact || (exact != nil && exact.columns() <= room) {
+			t.lanes = exact
+			return t
+		}
+	}
+	t.lanes = newScaledLanes(pic, room, o.Color)
+	return t
+}
+
+// shown returns the devices to draw, -1 for a gap.
+func shown(devices, most int) []int {
+	var all []int
+	most = max(most, 2)
+	for d := range devices {
+		switch {
+		case devices <= most || d < (most+1)/2 || d >= devices-most/2:
+			all = append(all, d)
+		case d == (most+1)/2:
+			all = append(all, -1)
+		}
+	}
+	return all
+}
+
+func (t *textPicture) memoryHeader() string {
+	if unit := t.memoryUnit(); unit != "" {
+		return "memory (" + unit + ")"
+	}
+	return "memory"
+}
+
+func (t *textPicture) draw() {
+	if name := t.p.Pipeline.Name; name != "" {
+		fmt.Fprintf(t.w, "%s: ", name)
+	}
+	fmt.Fprintf(t.w, "%s\n", strings.Join(t.summary(t.options.Bound), ", "))
+	t.axis()
+	for _, d := range t.devices {
+		if d < 0 {
+			fmt.Fprintf(t.w, "... %d more devices ...\n", t.p.NumDevices()-len(t.devices)+1)
+			continue
+		}
+		t.device(d)
+	}
+	t.wrap(t.lanes.legend())
+}
+
+// axis writes the line of times above the lanes. The first digit of a number
+// stands in the column of its time.
+func (t *textPicture) axis() {
+	columns, unit := t.lanes.columns(), t.p.Pipeline.TimeUnit
+	title := "time"
+	if unit.Name != "" {
+		title = "time (" + unit.Name + ")"
+	}
+	longest := len(unit.Format(int64(t.end)))
+	line := make([]byte, 0, columns)
+	for _, m := range marks(unit, t.end, columns/max(longest+2, 10)) {
+		at := m.position(t.end, columns)
+		if at+len(m.label) > columns {
+			break
+		}
+		line = append(line, strings.Repeat(" ", at-len(line))...)
+		line = append(line, m.label...)
+	}
+	text := fmt.Sprintf("%-*s  %-*s  %*s", t.labels, title, columns, line, t.busyW, "busy")
+	if t.memory {
+		text += fmt.Sprintf("  %*s", t.memoryW, t.memoryHeader())
+	}
+	fmt.Fprintln(t.w, text)
+}
+
+func (t *textPicture) device(d int) {
+	label := t.label(d)
+	if r := []rune(label); len(r) > longestLabel {
+		label = string(r[:longestLabel-1]) + "~"
+	}
+	fmt.Fprintf(t.w, "%-*s |", t.labels, label)
+	line := styledLine{w: t.w, color: t.options.Color}
+	t.lanes.lane(&line, d)
+	line.end()
+	fmt.Fprintf(t.w, "| %*s", t.busyW, t.busy(d))
+	if t.memory {
+		fmt.Fprintf(t.w, "  %*s", t.memoryW, t.peak(d))
+	}
+	fmt.Fprintln(t.w)
+	if note := t.lanes.note(d); note != "" {
+		fmt.Fprintf(t.w, "%*s %s\n", t.labels+1, "", note)
+	}
+}
+
+// wrap writes parts, separated by semicolons, in lines of the width.
+func (t *textPicture) wrap(parts []string) {
+	line := ""
+	for i, part := range parts {
+		if i < len(parts)-1 {
+			part += ";"
+		}
+		if line != "" && len(line)+1+len(part) > t.options.Width {
+			fmt.Fprintln(t.w, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += part
+	}
+	fmt.Fprintln(t.w, line)
+}
+
+// kindLegend explains letters of kinds.
+func (pic *picture) kindLegend() []string {
+	var parts []string
+	for _, k := range pic.kinds() {
+		if !k.IsTransfer() {
+			parts = append(parts, pic.p.Kinds[k].Letter+" "+pic.kindName(k))
+		}
+	}
+	return parts
+}
+
+// ruler says how long a number of columns is.
+func (pic *picture) ruler(columns int, t model.Time) string {
+	text := count(columns, "column") + " = " + pic.time(t)
+	if pic.p.Pipeline.TimeUnit.Name == "" {
+		text += " tick"
+		if t > 1 {
+			text += "s"
+		}
+	}
+	return text
+}

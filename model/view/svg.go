@@ -1,0 +1,213 @@
+package view
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// SVGOptions say how SVG draws. The zero value is a good choice.
+type SVGOptions struct {
+	Width int        // pixels; 0: 1200
+	Bound model.Time // proven lower bound of the objective in ticks; 0: unknown
+}
+
+// SVG draws a plan and its timeline as a stand-alone SVG document: a lane for
+// each device with its operations coloured by kind and shaded by chunk, their
+// micro-batches where they fit, a tooltip for each, a time axis in the user's
+// unit, busy share and peak memory of each device, and a legend. It follows the
+// reader's choice of a light or dark page. Above 20,000 operations lanes are
+// drawn pixel by pixel, without tooltips, so that the size of the document
+// depends on the number of devices only. It returns an error if plan, times and
+// problem do not fit each other, and those of w. Cost O(operations).
+func SVG(w io.Writer, p *model.Problem, plan *model.Plan, tl *model.Timeline, o SVGOptions) error {
+	pic, err := newPicture(p, plan, tl)
+	if err != nil {
+		return err
+	}
+	if o.Width == 0 {
+		o.Width = 1200
+	}
+	b := bufio.NewWriter(w)
+	s := &svgPicture{picture: pic, w: b, options: o}
+	s.layout()
+	s.draw()
+	return b.Flush()
+}
+
+// Sizes of the drawing, in pixels.
+const (
+	margin     = 20
+	headHeight = 84 // title, summary and headers above the lanes
+	fontSize   = 11
+	lineHeight = 14
+	letterW    = 65 // tenths of the width of a letter at fontSize, on the safe side
+)
+
+type svgPicture struct {
+	*picture
+	w       *bufio.Writer
+	options SVGOptions
+
+	left, right     int // of the lanes
+	laneH, pitch    int // height of a lane, and distance of two
+	bottom          int // of the lanes
+	legendY, height int
+	labelEvery      int // lanes with a label, so that labels do not overlap
+	busyX, peakX    int // right edges of the columns beside the lanes
+}
+
+// laneSizes gives height and gap of lanes for up to so many devices.
+var laneSizes = []struct{ devices, height, gap int }{
+	{12, 30, 6}, {24, 24, 4}, {48, 18, 3}, {96, 12, 2}, {200, 7, 1}, {700, 3, 0}, {1400, 2, 0},
+}
+
+func (s *svgPicture) layout() {
+	n := s.p.NumDevices()
+	s.laneH, s.pitch = 1, 1
+	for _, size := range laneSizes {
+		if n <= size.devices {
+			s.laneH, s.pitch = size.height, size.height+size.gap
+			break
+		}
+	}
+	for every := newStep(); s.labelEvery*s.pitch < lineHeight; every.grow(1) {
+		s.labelEvery = int(every.value().Num().Int64())
+	}
+	labels, peaks := 0, textWidth("peak memory")
+	for d := 0; d < n; d += s.labelEvery {
+		labels = max(labels, textWidth(s.label(d)))
+		peaks = max(peaks, textWidth(s.peakText(d)))
+	}
+	s.left = margin + labels + 10
+	s.right = s.options.Width - margin - textWidth("100.0%") - 10
+	s.busyX = s.options.Width - margin
+	if s.memory {
+		s.peakX = s.busyX
+		s.busyX -= peaks + 14
+		s.right -= peaks + 14
+	}
+	s.right = max(s.right, s.left+100)
+	s.bottom = headHeight + n*s.pitch
+	s.legendY = s.bottom + 50
+	s.height = s.legendY + margin
+}
+
+// textWidth estimates the width of a text in pixels.
+func textWidth(text string) int { return (utf8.RuneCountInString(text)*letterW + 9) / 10 }
+
+// peakText is the peak and limit of a device, with the unit.
+func (s *svgPicture) peakText(d int) string {
+	text := strings.ReplaceAll(s.peak(d), "/", " / ")
+	if unit := s.memoryUnit(); unit != "" {
+		text += " " + unit
+	}
+	return text
+}
+
+func (s *svgPicture) draw() {
+	width := max(s.options.Width, s.right+margin)
+	title := s.p.Pipeline.Name
+	if title == "" {
+		title = "Pipeline plan"
+	}
+	fmt.Fprintf(s.w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" font-size="%d">`+"\n",
+		width, s.height, fontSize)
+	fmt.Fprintf(s.w, "<title>%s</title>\n", escape(title))
+	s.styleSheet(s.w)
+	fmt.Fprintf(s.w, `<rect class="page" width="%d" height="%d"/>`+"\n", width, s.height)
+	fmt.Fprintf(s.w, `<text x="%d" y="32" font-size="17" font-weight="600">%s</text>`+"\n", margin, escape(title))
+	fmt.Fprintf(s.w, `<text class="dim" x="%d" y="52" font-size="12">%s</text>`+"\n", margin, escape(strings.Join(s.summary(s.options.Bound), " · ")))
+	s.headers()
+	s.laneGrounds()
+	s.axis()
+	if s.plan.NumOps() > mostShapes {
+		s.pixels()
+	} else {
+		s.shapes()
+	}
+	s.drawLegend()
+	fmt.Fprint(s.w, "</svg>\n")
+}
+
+// headers names the columns beside the lanes.
+func (s *svgPicture) headers() {
+	fmt.Fprintf(s.w, `<text class="dim r" x="%d" y="%d">busy</text>`+"\n", s.busyX, headHeight-8)
+	if s.memory {
+		fmt.Fprintf(s.w, `<text class="dim r" x="%d" y="%d">peak memory</text>`+"\n", s.peakX, headHeight-8)
+	}
+}
+
+// laneGrounds draws the lanes without operations, their labels and figures.
+func (s *svgPicture) laneGrounds() {
+	for d := range s.p.NumDevices() {
+		y := headHeight + d*s.pitch
+		fmt.Fprintf(s.w, `<rect class="lane" x="%d" y="%d" width="%d" height="%d"/>`+"\n", s.left, y, s.right-s.left, s.laneH)
+		if d%s.labelEvery != 0 {
+			continue
+		}
+		y += s.laneH/2 + 4
+		fmt.Fprintf(s.w, `<text class="r" x="%d" y="%d">%s</text>`, s.left-10, y, escape(s.label(d)))
+		fmt.Fprintf(s.w, `<text class="r" x="%d" y="%d">%s</text>`, s.busyX, y, s.busy(d))
+		if s.memory {
+			fmt.Fprintf(s.w, `<text class="dim r" x="%d" y="%d">%s</text>`, s.peakX, y, escape(s.peakText(d)))
+		}
+		fmt.Fprintln(s.w)
+	}
+}
+
+// axis draws the grid behind the operations and the times below it.
+func (s *svgPicture) axis() {
+	unit, width := s.p.Pipeline.TimeUnit, s.right-s.left
+	longest := textWidth(unit.Format(int64(s.end)))
+	for _, m := range marks(unit, s.end, width/max(longest+20, 60)) {
+		x := s.left + m.position(s.end, width)
+		fmt.Fprintf(s.w, `<path class="grid" d="M%d.5 %dV%d"/><text class="dim m" x="%[1]d" y="%[4]d">%[5]s</text>`+"\n",
+			x, headHeight-4, s.bottom+4, s.bottom+18, m.label)
+	}
+	name := "time"
+	if unit.Name != "" {
+		name = "time in " + unit.Name
+	}
+	fmt.Fprintf(s.w, `<text class="dim r" x="%d" y="%d">%s</text>`+"\n", s.left-10, s.bottom+18, escape(name))
+}
+
+// drawLegend draws a patch for each kind, divided by chunk.
+func (s *svgPicture) drawLegend() {
+	x := s.left
+	for _, k := range s.kinds() {
+		chunks := s.most
+		if k.IsTransfer() {
+			chunks = 1
+		}
+		patch := max(14/chunks, 4)
+		for chunk := range chunks {
+			fmt.Fprintf(s.w, `<rect class="%s" x="%d" y="%d" width="%d" height="12"/>`, class{k, chunk}.name(), x, s.legendY-10, patch)
+			x += patch
+		}
+		fmt.Fprintf(s.w, `<text x="%d" y="%d">%s</text>`+"\n", x+6, s.legendY, escape(s.kindName(k)))
+		x += 6 + textWidth(s.kindName(k)) + 18
+	}
+	note := ""
+	switch {
+	case s.plan.NumOps() > mostShapes:
+		note = fmt.Sprintf("%d operations, in proportion where narrower than a pixel", s.plan.NumOps())
+	case s.most > 1:
+		note = "paler: later chunks of a device"
+	}
+	if note != "" {
+		fmt.Fprintf(s.w, `<text class="dim" x="%d" y="%d">%s</text>`+"\n", x, s.legendY, note)
+	}
+}
+
+// escape makes text safe for XML; characters that XML cannot hold are replaced.
+func escape(text string) string {
+	var b strings.Builder
+	xml.EscapeText(&b, []byte(text)) // a Builder returns no error
+	return b.String()
+}

@@ -1,0 +1,130 @@
+package view
+
+import (
+	"fmt"
+
+	"github.com/flexpipe/flexpipe/model"
+)
+
+const (
+	// mostShapes is the number of operations up to which each is a shape of its own.
+	mostShapes = 20_000
+	// mostPixels bounds the columns of all lanes together beyond that.
+	mostPixels = 400_000
+)
+
+// hundredths writes a length of n hundredths of a pixel.
+func hundredths(n int64) string {
+	switch {
+	case n%100 == 0:
+		return fmt.Sprint(n / 100)
+	case n%10 == 0:
+		return fmt.Sprintf("%d.%d", n/100, n/10%10)
+	default:
+		return fmt.Sprintf("%d.%02d", n/100, n%100)
+	}
+}
+
+// shapes draws a rectangle with a tooltip for each operation, then the numbers
+// of those that are wide enough.
+func (s *svgPicture) shapes() {
+	scale := newScale(s.end, 100*(s.right-s.left))
+	for d, order := range s.plan.Order {
+		fmt.Fprintf(s.w, `<g transform="translate(%d,%d)">`+"\n", s.left, headHeight+d*s.pitch)
+		for _, op := range order {
+			s.shape(scale, d, op)
+		}
+		s.numbers(scale, order)
+		fmt.Fprint(s.w, "</g>\n")
+	}
+}
+
+// extent returns left edge and width of an operation, in hundredths of a pixel.
+// A sliver between wide neighbours keeps them apart.
+func (s *svgPicture) extent(sc scale, op model.OpID) (x, width int64) {
+	x = sc.at(s.tl.Start[op])
+	width = sc.at(s.tl.End(s.p, op)) - x
+	if width > 400 {
+		width -= 80
+	}
+	return x, max(width, 30)
+}
+
+func (s *svgPicture) shape(sc scale, d int, op model.OpID) {
+	x, width := s.extent(sc, op)
+	row := s.p.Row(op)
+	corner := ""
+	if width > 600 && s.laneH > 10 {
+		corner = ` rx="2"`
+	}
+	unit := s.p.Pipeline.TimeUnit
+	fmt.Fprintf(s.w, `<rect class="%s" x="%s" width="%s" height="%d"%s><title>%s %s, %s to %s</title></rect>`+"\n",
+		s.class(d, op).name(), hundredths(x), hundredths(width), s.laneH, corner,
+		escape(s.p.Name(op)), escape(s.kindName(row.Kind)), unit.Format(int64(s.tl.Start[op])), escape(s.time(s.tl.End(s.p, op))))
+}
+
+func (s *svgPicture) numbers(sc scale, order []model.OpID) {
+	if s.laneH < 12 {
+		return
+	}
+	size := min(fontSize, s.laneH-3)
+	open := false
+	for _, op := range order {
+		x, width := s.extent(sc, op)
+		m := s.p.MicroBatch(op)
+		text := fmt.Sprint(m)
+		if m < 0 || s.p.Row(op).Kind.IsTransfer() || width < int64(100*textWidth(text)+300) {
+			continue
+		}
+		if !open {
+			fmt.Fprintf(s.w, `<g class="n" font-size="%d" pointer-events="none">`+"\n", size)
+			open = true
+		}
+		fmt.Fprintf(s.w, `<text x="%s" y="%d">%s</text>`+"\n", hundredths(x+width/2), s.laneH/2+size*3/8, text)
+	}
+	if open {
+		fmt.Fprint(s.w, "</g>\n")
+	}
+}
+
+// pixels draws each lane column by column, as one line of the lane's width for
+// each class.
+func (s *svgPicture) pixels() {
+	width := s.right - s.left
+	columns := min(width, max(mostPixels/s.p.NumDevices(), 100))
+	drawer := newLaneDrawer(s.picture, columns)
+	classes := s.classes()
+	at := make(map[class]int, len(classes)) // where the line of a class ends
+	paths := make(map[class][]byte, len(classes))
+	for d := range s.plan.Order {
+		clear(at)
+		clear(paths)
+		runs(drawer.draw(d), sameLook, func(first, last int) {
+			c := drawer.cells[first]
+			if c.op < 0 {
+				return
+			}
+			if _, begun := at[c.class]; begun {
+				paths[c.class] = fmt.Appendf(paths[c.class], "m%d 0h%d", first-at[c.class], last-first)
+			} else {
+				paths[c.class] = fmt.Appendf(paths[c.class], "M%d 0h%d", first, last-first)
+			}
+			at[c.class] = last
+		})
+		fmt.Fprintf(s.w, `<g class="s" stroke-width="%d" transform="translate(%d,%s) scale(%s,1)">`,
+			s.laneH, s.left, hundredths(int64(100*(headHeight+d*s.pitch)+50*s.laneH)), ratio(width, columns))
+		for _, c := range classes {
+			if paths[c] != nil {
+				fmt.Fprintf(s.w, `<path class="%s" d="%s"/>`, c.name(), paths[c])
+			}
+		}
+		fmt.Fprint(s.w, "</g>\n")
+	}
+}
+
+func sameLook(a, b cell) bool {
+	return a.op < 0 && b.op < 0 || a.op >= 0 && b.op >= 0 && a.class == b.class
+}
+
+// ratio writes a/b with four decimals.
+func ratio(a, b int) string { return fmt.Sprintf("%d.%04d", a/b, a%b*10000/b) }
