@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # A tour of FlexPipe in a minute. Usage: examples/demo.sh [path of flexpipe]
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-
-flexpipe=$(realpath "${1:-bin/flexpipe}")
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+flexpipe=$(realpath "${1:-$root/bin/flexpipe}")
+cd "$root"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
@@ -20,11 +20,11 @@ run() {
 heading "1. The best plan for a small GPT on four devices, proved and drawn"
 run solve examples/quickstart.yaml --gantt --time-limit 10s -o "$out/quickstart.json"
 
-heading "2. Is the plan sound? Rules, memory and deadlock, judged independently"
+heading "2. Is the plan sound? Every rule and the memory, judged independently"
 run check "$out/quickstart.json"
 
 heading "3. The 1.5B model of the Zero Bubble paper: the paper's ZB-H1 ..."
-run solve examples/zero-bubble-1.5b.yaml --schedule zb-h1
+run solve examples/zero-bubble-1.5b.yaml --schedule zb-h1 -q
 
 heading "4. ... and the best plan found within the memory limit"
 run solve examples/zero-bubble-1.5b.yaml --time-limit 10s -o "$out/zero-bubble.json"
@@ -34,3 +34,5 @@ run solve examples/v-half-memory.yaml --gantt --time-limit 10s
 
 heading "6. A frozen encoder: some stages have no backward pass"
 run solve examples/frozen-encoder.yaml --gantt
+
+heading "Next: flexpipe init my.yaml, edit it, flexpipe solve my.yaml"

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/flexpipe/flexpipe/constraints"
+	"github.com/flexpipe/flexpipe/model"
+)
+
+func (p *program) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "judge a plan: rules and memory",
+		ArgsUsage: "PLAN",
+		Flags:     append([]cli.Flag{jsonFlag()}, outputFlags("write the verdict to this `FILE`")...),
+		Action:    p.check,
+	}
+}
+
+func (p *program) check(c *cli.Context) error {
+	name, err := argument(c, "plan")
+	if err != nil {
+		return err
+	}
+	file, err := p.loadPlan(name)
+	if err != nil {
+		return err
+	}
+	v := judge(file)
+	err = p.output(c.String("output"), func(w io.Writer) error {
+		if c.Bool("json") {
+			return writeJSON(w, v.json())
+		}
+		v.text(w, c.Bool("quiet"), p.color(c, toStandard(c)))
+		return nil
+	})
+	if err == nil && !v.ok() {
+		err = exitWith(exitRule)
+	}
+	return err
+}
+
+// text prints the verdict for people.
+func (v *verdict) text(w io.Writer, quiet, color bool) {
+	p := v.file.Problem
+	if !quiet {
+		fmt.Fprintln(w, outline(p))
+		if list := v.summary(); list != nil {
+			fields(w, list...)
+		}
+		fmt.Fprintln(w)
+		v.table(w, color)
+		if v.metrics != nil {
+			fmt.Fprintln(w)
+			deviceTable(w, p, v.metrics)
+		}
+		fmt.Fprintln(w)
+	}
+	for _, b := range v.breaches() {
+		fmt.Fprintf(w, "%s: %s\n", paint(color, red, b.Rule), b.Message)
+	}
+	if more := v.total() - len(v.breaches()); more > 0 {
+		fmt.Fprintf(w, "and %s\n", plural(more, "more violation"))
+	}
+	if v.ok() {
+		fmt.Fprintf(w, "%s: the plan keeps every rule\n", paint(color, green, "pass"))
+	} else {
+		fmt.Fprintf(w, "%s: %s\n", paint(color, red, "fail"), plural(v.total(), "violation"))
+	}
+}
+
+// summary returns the figures of the plan, nil if it has no timeline.
+func (v *verdict) summary() [][2]string {
+	p, m := v.file.Problem, v.metrics
+	if m == nil {
+		return nil
+	}
+	o := p.Pipeline.Objective
+	quality := "gap " + percent(float64(m.Value(o)-v.bound.Value)/float64(max(m.Value(o), 1)))
+	if m.Value(o) == v.bound.Value {
+		quality = "met: no plan is better"
+	}
+	return [][2]string{
+		{"makespan", duration(p, m.Makespan)},
+		{"span", duration(p, m.Span)},
+		{"objective", o.String()},
+		{"bound", duration(p, v.bound.Value) + ", " + quality},
+		{"", v.bound.Reason},
+		bubble(p, m),
+		bottleneck(p, m),
+	}
+}
+
+// table prints a line for each rule.
+func (v *verdict) table(w io.Writer, color bool) {
+	t := newTable([]string{"rule", "verdict"})
+	for _, r := range v.rules() {
+		word := paint(color, green, "pass")
+		switch {
+		case !r.Tested:
+			word = "not tested"
+		case r.Violations > 0:
+			word = paint(color, red, plural(r.Violations, "violation"))
+		}
+		t.AppendRow(row([]string{r.Rule, word}))
+	}
+	fmt.Fprintln(w, t.Render())
+}
+
+// verdictJSON is the verdict of check, version 1.
+type verdictJSON struct {
+	Format     string       `json:"format"`
+	Version    int          `json:"version"`
+	OK         bool         `json:"ok"`
+	Unit       string       `json:"unit"`
+	Objective  string       `json:"objective"`
+	Figures    *figuresJSON `json:"figures"` // null: the orders have no timeline
+	Rules      []ruleResult `json:"rules"`
+	Violations []breach     `json:"violations"` // the first ones of each rule
+	Devices    []deviceJSON `json:"devices"`
+}
+
+type figuresJSON struct {
+	Makespan any `json:"makespan"`
+	Span     any `json:"span"`
+	Ideal    any `json:"ideal"`
+	Bound    any `json:"bound"`
+}
+
+func (v *verdict) json() verdictJSON {
+	pl := v.file.Problem.Pipeline
+	j := verdictJSON{
+		Format: "flexpipe/check", Version: 1, OK: v.ok(),
+		Unit: unitName(pl.TimeUnit), Objective: pl.Objective.String(),
+		Rules: v.rules(), Violations: v.breaches(), Devices: []deviceJSON{},
+	}
+	if m := v.metrics; m != nil {
+		u := pl.TimeUnit
+		j.Figures = &figuresJSON{number(u, m.Makespan), number(u, m.Span), number(u, m.Ideal), number(u, v.bound.Value)}
+		j.Devices = devicesJSON(v.file.Problem, m)
+	}
+	return j
+}
+
+// opNames writes the operations of a violation.
+func opNames(p *model.Problem, v *constraints.Violation) []string {
+	names := make([]string, len(v.Ops))
+	for i, op := range v.Ops {
+		names[i] = p.Name(op)
+	}
+	return names
+}

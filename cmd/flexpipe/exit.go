@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/flexpipe/flexpipe/model/config"
+)
+
+// The exit codes.
+const (
+	exitDone        = 0
+	exitInput       = 1 // usage or input error
+	exitInfeasible  = 2
+	exitRule        = 3 // the plan breaks a rule
+	exitUnavailable = 4 // no such backend or engine here
+	exitLimit       = 5 // a limit was reached before the first plan
+	exitInterrupted = 130
+)
+
+// exitError ends the program with a code other than that of an input error.
+type exitError struct {
+	code int
+	err  error // nil: what was printed says it all
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// exitWith ends the program with a code; the result is on standard output.
+func exitWith(code int) error { return &exitError{code: code} }
+
+// placedError is an error at a place of an input file.
+type placedError struct {
+	where string // file:line:column
+	err   error
+}
+
+func (e *placedError) Error() string { return e.where + ": " + e.err.Error() }
+func (e *placedError) Unwrap() error { return e.err }
+
+// flagError words what the flag package says about a value.
+func flagError(command string, err error) error {
+	text := strings.ReplaceAll(err.Error(), "flag -", "flag --")
+	if strings.Contains(text, "--time-limit") {
+		text += "; write a duration such as 30s or 5m"
+	}
+	return fmt.Errorf("%s: %s", command, text)
+}
+
+// report prints an error, and returns the exit code. With JSON, an error that no
+// result has told yet is an object on standard output.
+func (p *program) report(err error, asJSON bool) int {
+	if err == nil {
+		return exitDone
+	}
+	code := exitInput
+	var exit *exitError
+	if errors.As(err, &exit) {
+		code = exit.code
+		if exit.err == nil {
+			return code
+		}
+	}
+	if asJSON {
+		writeJSON(p.out, errorJSON{"flexpipe/error", 1, code, err.Error(), where(err)})
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(p.err, "flexpipe: %s\n", strings.TrimRight(line, "\n"))
+	}
+	return code
+}
+
+type errorJSON struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Where   string `json:"where"` // file:line:column or file; empty where no file is at fault
+}
+
+// where returns the place of an input file that an error is about.
+func where(err error) string {
+	var inConfig *config.Error
+	var placed *placedError
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &inConfig):
+		if inConfig.Line == 0 {
+			return inConfig.File
+		}
+		return fmt.Sprintf("%s:%d:%d", inConfig.File, inConfig.Line, inConfig.Column)
+	case errors.As(err, &placed):
+		return placed.where
+	case errors.As(err, &path):
+		return path.Path
+	}
+	return ""
+}

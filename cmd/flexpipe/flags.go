@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// outputFlags are the flags of every command that prints a result.
+func outputFlags(output string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: output + " (- is standard output)", TakesFile: true},
+		&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Aliases: []string{"q"}, Usage: "no progress, no warnings, and only the essence of the result"},
+		&cli.BoolFlag{Name: "no-color", DisableDefaultText: true, Usage: "no colours, as with the environment variable NO_COLOR"},
+	}
+}
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the result, or an error, as JSON"}
+}
+
+// toStandard reports whether a command that writes nothing but its result writes
+// it to standard output.
+func toStandard(c *cli.Context) bool {
+	return c.String("output") == "" || c.String("output") == standard
+}
+
+// searchFlags are the flags of every command that searches.
+func searchFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.DurationFlag{Name: "time-limit", Value: 30 * time.Second, Usage: "stop the search after this `TIME`"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the randomised searches"},
+		&cli.IntFlag{Name: "workers", Value: runtime.GOMAXPROCS(0), DefaultText: "cores", Usage: "search with this many goroutines"},
+	}
+}
+
+// search holds the values of the search flags.
+type search struct {
+	limit   time.Duration
+	seed    uint64
+	workers int
+}
+
+func searchOf(c *cli.Context) (search, error) {
+	s := search{c.Duration("time-limit"), c.Uint64("seed"), c.Int("workers")}
+	switch {
+	case s.limit <= 0:
+		return s, fmt.Errorf("--time-limit %v: write a duration above 0, such as 30s", s.limit)
+	case s.workers < 1:
+		return s, fmt.Errorf("--workers %d: at least 1 is needed", s.workers)
+	}
+	return s, nil
+}
+
+// oneOf returns the value of a flag, which must be one of the words.
+func oneOf(c *cli.Context, flag string, words ...string) (string, error) {
+	value := c.String(flag)
+	if !slices.Contains(words, value) {
+		return "", fmt.Errorf("--%s %q: write %s", flag, value, choice(words))
+	}
+	return value, nil
+}
+
+// choice joins words: "a, b or c".
+func choice(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// argument returns the only argument of a command.
+func argument(c *cli.Context, what string) (string, error) {
+	if !c.Args().Present() {
+		return "", fmt.Errorf("%s needs a %s, or - for standard input", c.Command.Name, what)
+	}
+	return c.Args().First(), atMost(c, 1)
+}
+
+// atMost refuses surplus arguments.
+func atMost(c *cli.Context, n int) error {
+	if c.NArg() > n {
+		return fmt.Errorf("%s: surplus argument %q", c.Command.Name, c.Args().Get(n))
+	}
+	return nil
+}

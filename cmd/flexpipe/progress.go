@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/flexpipe/flexpipe/heuristics"
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// progressDelay is how long a search runs before it shows progress.
+const progressDelay = time.Second
+
+// progress returns a function that shows how a search is getting on, in a line on
+// standard error that vanishes at the end. It does nothing if nobody would see it.
+func (p *program) progress(problem *model.Problem, quiet bool) (show func(heuristics.Progress), done func()) {
+	if quiet || p.env("TERM") == "dumb" || !isTerminal(p.err) {
+		return nil, func() {}
+	}
+	line := &progressLine{problem: problem, began: time.Now()}
+	late := make(chan any)
+	timer := time.AfterFunc(progressDelay, func() { close(late) })
+	container := mpb.New(mpb.WithOutput(p.err), mpb.WithRenderDelay(late))
+	bar := container.New(0, mpb.SpinnerStyle().PositionLeft(), mpb.BarWidth(1),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return line.text() })))
+	return line.update, func() {
+		timer.Stop()
+		bar.Abort(true)
+		container.Wait()
+	}
+}
+
+// progressLine holds what the line on the terminal says.
+type progressLine struct {
+	problem *model.Problem
+	began   time.Time
+
+	mu     sync.Mutex
+	known  bool
+	latest heuristics.Progress
+}
+
+func (l *progressLine) update(latest heuristics.Progress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.latest, l.known = latest, true
+}
+
+func (l *progressLine) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	parts := []string{time.Since(l.began).Round(time.Second).String()}
+	if !l.known {
+		return strings.Join(append(parts, "computing the bound and a first plan"), ", ")
+	}
+	p := l.latest
+	return strings.Join(append(parts, "best "+duration(l.problem, p.Value),
+		fmt.Sprintf("%d of %d rules tried", p.Tries, p.Limit), "found by "+p.Rule), ", ")
+}

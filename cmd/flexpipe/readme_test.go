@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var transcript = regexp.MustCompile("(?s)```console\n\\$ flexpipe ([^\n]*)\n(.*?)```")
+
+// TestReadme runs the commands of README.md one after the other and compares what
+// they print. With -update it puts the new output in.
+func TestReadme(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(root, "README.md")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(filepath.Join(root, "examples"), "examples"); err != nil {
+		t.Skip("links:", err)
+	}
+	blocks := transcript.FindAllSubmatch(text, -1)
+	if len(blocks) == 0 {
+		t.Fatal("no transcripts")
+	}
+	for _, b := range blocks {
+		got, want := runReadme(t, string(b[1])), string(b[2])
+		if withoutTimes(got) == withoutTimes(want) {
+			continue
+		}
+		if !*update {
+			t.Errorf("flexpipe %s prints\n%s\nREADME.md has\n%s", b[1], got, want)
+		}
+		text = bytes.Replace(text, b[0], []byte("```console\n$ flexpipe "+string(b[1])+"\n"+got+"```"), 1)
+	}
+	if *update {
+		if err := os.WriteFile(name, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func runReadme(t *testing.T, args string) string {
+	t.Helper()
+	var out, err bytes.Buffer
+	p := &program{in: strings.NewReader(""), out: &out, err: &err, env: func(string) string { return "" }, exit: os.Exit}
+	if code := p.run(strings.Fields(args)); code != exitDone || err.Len() > 0 {
+		t.Fatalf("flexpipe %s: exit code %d, %s", args, code, err.String())
+	}
+	return out.String()
+}
+
+func withoutTimes(text string) string { return measured.ReplaceAllString(text, "in TIME") }

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/flexpipe/flexpipe/constraints"
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/view"
+)
+
+func (p *program) showCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "format", Value: "ascii", Usage: "ascii or svg"},
+		&cli.IntFlag{Name: "width", Usage: "`COLUMNS` of ascii or pixels of svg", DefaultText: "100 columns, 1200 pixels"},
+	}
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "draw a plan",
+		ArgsUsage: "PLAN",
+		Flags:     append(flags, outputFlags("write the picture to this `FILE`")...),
+		Action:    p.show,
+	}
+}
+
+func (p *program) show(c *cli.Context) error {
+	name, err := argument(c, "plan")
+	if err != nil {
+		return err
+	}
+	format, err := oneOf(c, "format", "ascii", "svg")
+	if err != nil {
+		return err
+	}
+	if c.IsSet("width") && c.Int("width") < 1 {
+		return fmt.Errorf("--width %d: at least 1 is needed", c.Int("width"))
+	}
+	file, err := p.loadPlan(name)
+	if err != nil {
+		return err
+	}
+	tl, err := model.Evaluate(file.Problem, file.Plan)
+	if err != nil {
+		return &exitError{exitRule, fmt.Errorf("there is nothing to draw: %w", err)}
+	}
+	p.warnOfViolations(file, tl, c.Bool("quiet"))
+	var known model.Time
+	if file.Figures != nil {
+		known = file.Figures.Bound
+	}
+	return p.output(c.String("output"), func(w io.Writer) error {
+		if format == "svg" {
+			return view.SVG(w, file.Problem, file.Plan, tl, view.SVGOptions{Width: c.Int("width"), Bound: known})
+		}
+		return view.ASCII(w, file.Problem, file.Plan, tl, view.ASCIIOptions{
+			Width: c.Int("width"), Color: p.color(c, toStandard(c)), Bound: known,
+		})
+	})
+}
+
+// warnOfViolations has the judge look at what is to be drawn.
+func (p *program) warnOfViolations(file *model.PlanFile, tl *model.Timeline, quiet bool) {
+	var broken *constraints.RuleError
+	err := constraints.Check(file.Problem, file.Plan, tl).Err()
+	if quiet || !errors.As(err, &broken) {
+		return
+	}
+	fmt.Fprintf(p.err, "flexpipe: warning: the plan breaks rules (%s); flexpipe check explains\n",
+		plural(broken.Report.Total(), "violation"))
+}

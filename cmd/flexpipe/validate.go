@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/flexpipe/flexpipe/constraints/bound"
+	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
+)
+
+func (p *program) validateCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "validate",
+		Usage:     "check a configuration, and say what it means",
+		ArgsUsage: "CONFIG",
+		Flags:     append([]cli.Flag{jsonFlag()}, outputFlags("write what it means to this `FILE`")...),
+		Action:    p.validate,
+	}
+}
+
+func (p *program) validate(c *cli.Context) error {
+	name, err := argument(c, "configuration")
+	if err != nil {
+		return err
+	}
+	cfg, err := p.loadConfig(name, c.Bool("quiet"))
+	if err != nil {
+		return err
+	}
+	problem, err := cssr.Build(cfg, cssr.Choices{})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	d := digest{cfg, problem, bound.Infeasible(problem)}
+	return p.output(c.String("output"), func(w io.Writer) error {
+		if c.Bool("json") {
+			return writeJSON(w, d.json())
+		}
+		fmt.Fprintf(w, "%s: valid\n", name)
+		if !c.Bool("quiet") {
+			fields(w, d.lines()...)
+		}
+		return nil
+	})
+}
+
+// digest is what a configuration means.
+type digest struct {
+	cfg        *config.Config
+	problem    *model.Problem
+	infeasible *bound.Infeasibility // nil: not proved so
+}
+
+// lines returns the digest for people.
+func (d *digest) lines() [][2]string {
+	p, cfg := d.problem, d.cfg
+	list := [][2]string{
+		{"problem", outline(p)},
+		{"placement", string(cfg.Placement.Rule)},
+		{"costs", d.costs()},
+		{"transfers", d.transfers()},
+		{"memory", d.memory()},
+		{"objective", p.Pipeline.Objective.String()},
+	}
+	if d.infeasible != nil {
+		list = append(list, [2]string{"infeasible", d.infeasible.Reason})
+	}
+	return list
+}
+
+func (d *digest) costs() string {
+	switch {
+	case d.cfg.Model != nil:
+		return fmt.Sprintf("computed from a %s network on a cluster, in %s", d.cfg.Model.Kind, unitName(d.problem.Pipeline.TimeUnit))
+	case d.cfg.Profile != nil:
+		return "from a measured profile, in " + unitName(d.problem.Pipeline.TimeUnit)
+	}
+	return "as listed, in " + unitName(d.problem.Pipeline.TimeUnit)
+}
+
+func (d *digest) transfers() string {
+	pl := d.problem.Pipeline
+	mode := "overlapped"
+	if pl.Blocking {
+		mode = "blocking"
+	}
+	text := fmt.Sprintf("%s, latency %s", mode, duration(d.problem, pl.Latency))
+	if n := len(pl.Links); n > 0 {
+		text += ", " + plural(n, "link") + " of other latency"
+	}
+	return text
+}
+
+func (d *digest) memory() string {
+	p := d.problem
+	if !modelsMemory(p) {
+		return "not modelled"
+	}
+	limited := 0
+	least := model.Bytes(model.Unlimited)
+	for _, l := range p.Limits {
+		if least = min(least, l); l < model.Unlimited {
+			limited++
+		}
+	}
+	if limited == 0 {
+		return "modelled, without limits"
+	}
+	return fmt.Sprintf("limits on %s, the least %s", plural(limited, "device"), size(p, least))
+}
+
+type digestJSON struct {
+	Format       string   `json:"format"`
+	Version      int      `json:"version"`
+	Name         string   `json:"name"`
+	Devices      int      `json:"devices"`
+	Stages       int      `json:"stages"`
+	MicroBatches int      `json:"micro_batches"`
+	Operations   int      `json:"operations"`
+	Placement    string   `json:"placement"`
+	Unit         string   `json:"unit"`
+	Objective    string   `json:"objective"`
+	Infeasible   string   `json:"infeasible"` // why no plan exists; empty if that is not known
+	Warnings     []string `json:"warnings"`
+}
+
+func (d *digest) json() digestJSON {
+	pl := d.problem.Pipeline
+	j := digestJSON{
+		Format: "flexpipe/validation", Version: 1,
+		Name: pl.Name, Devices: len(pl.Devices), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
+		Operations: d.problem.NumOps(), Placement: string(d.cfg.Placement.Rule),
+		Unit: unitName(pl.TimeUnit), Objective: pl.Objective.String(), Warnings: []string{},
+	}
+	if d.infeasible != nil {
+		j.Infeasible = d.infeasible.Reason
+	}
+	for _, w := range d.cfg.Warnings {
+		j.Warnings = append(j.Warnings, w.String())
+	}
+	return j
+}

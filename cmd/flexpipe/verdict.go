@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/flexpipe/flexpipe/constraints"
+	"github.com/flexpipe/flexpipe/constraints/bound"
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// verdict is what check finds out about a plan file.
+type verdict struct {
+	file    *model.PlanFile
+	metrics *model.Metrics // nil: the orders have no timeline
+	bound   bound.Bound
+
+	orders   error               // why the orders have no timeline
+	report   *constraints.Report // of the orders at their earliest times
+	recorded []string            // what the file says of its times and figures that is wrong
+	wrong    int                 // how much of that there is
+}
+
+// mostRecorded is the number of wrong times that a verdict spells out.
+const mostRecorded = 5
+
+// judge evaluates the orders of a plan file and tests everything.
+func judge(file *model.PlanFile) *verdict {
+	v := &verdict{file: file, bound: bound.Lower(file.Problem)}
+	tl, err := model.Evaluate(file.Problem, file.Plan)
+	if err != nil {
+		v.orders = err
+		if file.Times != nil { // what else is wrong, as far as the file's own times tell
+			v.report = constraints.Check(file.Problem, file.Plan, file.Times)
+		}
+		return v
+	}
+	v.report = constraints.Check(file.Problem, file.Plan, tl)
+	v.metrics = model.Measure(file.Problem, file.Plan, tl)
+	v.compareTimes(tl)
+	v.compareFigures()
+	return v
+}
+
+func (v *verdict) compareTimes(tl *model.Timeline) {
+	if v.file.Times == nil {
+		return
+	}
+	p := v.file.Problem
+	for op, start := range tl.Start {
+		if recorded := v.file.Times.Start[op]; recorded != start {
+			v.differ("the file records a start of %s at %s, it is %s",
+				p.Name(model.OpID(op)), duration(p, recorded), duration(p, start))
+		}
+	}
+}
+
+func (v *verdict) compareFigures() {
+	f := v.file.Figures
+	if f == nil {
+		return
+	}
+	p := v.file.Problem
+	o := p.Pipeline.Objective
+	value := v.metrics.Value(o)
+	if f.Value != value {
+		v.differ("the file records a %s of %s, it is %s", o, duration(p, f.Value), duration(p, value))
+	}
+	if f.Bound > value {
+		v.differ("the file records a bound of %s, above the %s of its own plan, %s", duration(p, f.Bound), o, duration(p, value))
+	}
+}
+
+func (v *verdict) differ(format string, args ...any) {
+	if v.wrong++; v.wrong <= mostRecorded {
+		v.recorded = append(v.recorded, fmt.Sprintf(format, args...))
+	}
+}
+
+// total returns the number of violations.
+func (v *verdict) total() int {
+	n := v.wrong
+	if v.report != nil {
+		n += v.report.Total()
+	}
+	if v.orders != nil {
+		n++
+	}
+	return n
+}
+
+func (v *verdict) ok() bool { return v.total() == 0 }
+
+// ruleResult says how a plan does by a rule.
+type ruleResult struct {
+	Rule       string `json:"rule"`
+	Statement  string `json:"statement"`
+	Tested     bool   `json:"tested"`
+	Violations int    `json:"violations"`
+}
+
+// The rules of check beside those of the judge.
+const (
+	ruleOrders        = "runnable"
+	ordersStatement   = "The orders of the devices, together with the precedences, can run to the end."
+	ruleRecorded      = "recorded"
+	recordedStatement = "Times and figures in the file are those that follow from its orders."
+)
+
+func (v *verdict) rules() []ruleResult {
+	broken := 0
+	if v.orders != nil {
+		broken = 1
+	}
+	list := []ruleResult{{ruleOrders, ordersStatement, true, broken}}
+	for _, r := range constraints.Rules() {
+		result := ruleResult{Rule: r.Name, Statement: r.Statement, Tested: v.report != nil}
+		if v.report != nil {
+			result.Violations = v.report.Counts[r.Rule]
+		}
+		list = append(list, result)
+	}
+	tested := v.orders == nil && (v.file.Times != nil || v.file.Figures != nil)
+	return append(list, ruleResult{ruleRecorded, recordedStatement, tested, v.wrong})
+}
+
+// breach is a violation as check shows it.
+type breach struct {
+	Rule    string   `json:"rule"`
+	Device  *int     `json:"device"` // null: at no single device
+	Ops     []string `json:"operations"`
+	Message string   `json:"message"`
+}
+
+func (v *verdict) breaches() []breach {
+	list := []breach{}
+	if v.orders != nil {
+		list = append(list, orderBreach(v.orders))
+	}
+	if v.report != nil {
+		for i := range v.report.Violations {
+			r := &v.report.Violations[i]
+			b := breach{Rule: r.Rule.String(), Ops: opNames(v.file.Problem, r), Message: r.Message}
+			if r.Device >= 0 {
+				b.Device = &r.Device
+			}
+			list = append(list, b)
+		}
+	}
+	for _, text := range v.recorded {
+		list = append(list, breach{Rule: ruleRecorded, Ops: []string{}, Message: text})
+	}
+	return list
+}
+
+// orderBreach tells why orders cannot run.
+func orderBreach(err error) breach {
+	b := breach{Rule: ruleOrders, Ops: []string{}, Message: err.Error()}
+	var cycle *model.CycleError
+	var entry *model.PlanError
+	switch {
+	case errors.As(err, &cycle):
+		b.Ops = cycle.Ops
+	case errors.As(err, &entry):
+		b.Ops, b.Device = []string{entry.Op}, &entry.Device
+	}
+	return b
+}
