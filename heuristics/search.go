@@ -23,10 +23,11 @@ type Options struct {
 
 // Progress tells how far a search is.
 type Progress struct {
-	Value model.Time // of the best plan so far, in ticks
-	Rule  string
-	Tries int // rules decoded so far
-	Limit int // rules that will be decoded at most
+	Value  model.Time // of the best plan so far, in ticks
+	Target model.Time // the lower bound that the search was given, in ticks
+	Rule   string     // what found the best plan
+	Tries  int        // rules decoded so far
+	Limit  int        // rules that will be decoded at most
 }
 
 // Result is the best plan of a search.
@@ -103,7 +104,7 @@ func (s *search) done(ctx context.Context) bool {
 
 func (s *search) report() {
 	if s.o.Progress != nil {
-		s.o.Progress(Progress{Value: s.best.Value, Rule: s.best.Rule, Tries: s.tries, Limit: s.o.Tries})
+		s.o.Progress(Progress{Value: s.best.Value, Target: s.o.Target, Rule: s.best.Rule, Tries: s.tries, Limit: s.o.Tries})
 	}
 }
 
