@@ -3,12 +3,12 @@ package cssr
 import "github.com/flexpipe/flexpipe/model"
 
 // agenda holds, for each device, the time when it looks for work next; never if
-// it sleeps. It is a tournament tree: the root is the device with the least
-// time, the lowest index among equals, so that a run is deterministic. A change
-// costs O(log devices), less where it does not reach the root.
+// it sleeps. It is a calendar where that gives the same result, else a
+// tournament tree.
 type agenda struct {
-	leaves int     // a power of two
-	node   []entry // node[1] is the root, node[leaves+d] the leaf of device d
+	tree     tournament
+	calendar *calendar // nil where a calendar does not do
+	windowed bool      // the calendar serves the current run
 }
 
 type entry struct {
@@ -16,51 +16,87 @@ type entry struct {
 	device int32
 }
 
-func (a *agenda) init(devices int) {
-	a.leaves = 1
-	for a.leaves < devices {
-		a.leaves *= 2
-	}
-	a.node = make([]entry, 2*a.leaves)
-	for i := range a.node {
-		a.node[i] = entry{time: never}
+// reset puts all devices at time 0.
+func (a *agenda) reset(devices int, windowed bool) {
+	a.windowed = windowed && a.calendar != nil
+	if a.windowed {
+		a.calendar.reset()
+	} else {
+		a.tree.reset(devices)
 	}
 }
 
-// reset puts all devices at time 0.
-func (a *agenda) reset(devices int) {
-	for d := range devices {
-		a.node[a.leaves+d] = entry{0, int32(d)}
+// next returns the device that acts next; its time is never if all sleep.
+func (a *agenda) next() entry {
+	if a.windowed {
+		return a.calendar.next()
 	}
-	for i := a.leaves - 1; i >= 1; i-- {
-		a.node[i] = a.winner(i)
+	return a.tree.node[1]
+}
+
+// at returns the time of a device.
+func (a *agenda) at(d int32) model.Time {
+	if a.windowed {
+		return a.calendar.slot[d].time
+	}
+	return a.tree.node[a.tree.leaves+int(d)].time
+}
+
+// set gives a device a time.
+func (a *agenda) set(d int32, t model.Time) {
+	if a.windowed {
+		a.calendar.set(d, t)
+	} else {
+		a.tree.set(d, t)
+	}
+}
+
+// tournament is an agenda in the order of time, the lowest device among equals:
+// the root holds the device that acts next. A change costs O(log devices), less
+// where it does not reach the root.
+type tournament struct {
+	leaves int     // a power of two
+	node   []entry // node[1] is the root, node[leaves+d] the leaf of device d
+}
+
+func newTournament(devices int) tournament {
+	t := tournament{leaves: 1}
+	for t.leaves < devices {
+		t.leaves *= 2
+	}
+	t.node = make([]entry, 2*t.leaves)
+	for i := range t.node {
+		t.node[i] = entry{time: never}
+	}
+	return t
+}
+
+func (t *tournament) reset(devices int) {
+	for d := range devices {
+		t.node[t.leaves+d] = entry{0, int32(d)}
+	}
+	for i := t.leaves - 1; i >= 1; i-- {
+		t.node[i] = t.winner(i)
 	}
 }
 
 // winner returns the lesser child of a node, the left one among equals.
-func (a *agenda) winner(i int) entry {
-	left, right := a.node[2*i], a.node[2*i+1]
+func (t *tournament) winner(i int) entry {
+	left, right := t.node[2*i], t.node[2*i+1]
 	if right.time < left.time {
 		return right
 	}
 	return left
 }
 
-// next returns the device that acts next, at a time below never unless all sleep.
-func (a *agenda) next() entry { return a.node[1] }
-
-// at returns the time of a device.
-func (a *agenda) at(d int32) model.Time { return a.node[a.leaves+int(d)].time }
-
-// set gives a device a time.
-func (a *agenda) set(d int32, t model.Time) {
-	i := a.leaves + int(d)
-	a.node[i].time = t
+func (t *tournament) set(d int32, at model.Time) {
+	i := t.leaves + int(d)
+	t.node[i].time = at
 	for i /= 2; i >= 1; i /= 2 {
-		winner := a.winner(i)
-		if winner == a.node[i] {
+		winner := t.winner(i)
+		if winner == t.node[i] {
 			return // nothing changes further up
 		}
-		a.node[i] = winner
+		t.node[i] = winner
 	}
 }

@@ -24,7 +24,6 @@ type Decoder struct {
 	succs   []model.Succ
 	devices []deviceState
 	live    [][]int32 // by device: rows with operations left
-	peers   [][]int32 // by device: others that share a gang with it
 	memory  memory
 
 	pending  []int32      // Single rows: predecessor operations that have not started
@@ -42,10 +41,9 @@ func NewDecoder(p *model.Problem) *Decoder {
 	d := &Decoder{
 		p: p, devices: make([]deviceState, n), live: make([][]int32, n), order: make([][]model.OpID, n),
 		pending: make([]int32, len(p.Rows)), gathered: make([]model.Time, len(p.Rows)),
-		start: make([]model.Time, p.NumOps()), peers: gangPeers(p),
+		start: make([]model.Time, p.NumOps()), agenda: newAgenda(p),
 	}
 	d.tabulate()
-	d.agenda.init(n)
 	d.memory.init(p)
 	for dev, rows := range p.RowsOn {
 		ops := 0
@@ -287,9 +285,6 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 		d.live[dev] = slices.Delete(d.live[dev], i, i+1)
 	}
 	d.agenda.set(dev, s.free)
-	for _, peer := range d.peers[dev] {
-		d.alert(peer, s.free) // what this device frees may let a gang start
-	}
 	if d.p.Pipeline.Objective == model.Span {
 		return s.free-s.begin+s.work < d.cutoff
 	}

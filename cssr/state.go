@@ -106,7 +106,7 @@ func (d *Decoder) reset() {
 		}
 		d.refresh(int32(r))
 	}
-	d.agenda.reset(p.NumDevices())
+	d.agenda.reset(p.NumDevices(), d.decidesByReadiness())
 }
 
 func (d *Decoder) resetRow(r int) {
@@ -133,6 +133,44 @@ func (d *Decoder) resetRow(r int) {
 		d.devices[dev].work += work
 		d.live[dev] = append(d.live[dev], int32(r))
 	}
+}
+
+// decidesByReadiness reports whether decisions of the rule depend on nothing but
+// what is ready: it never waits, and no operation needs several devices.
+func (d *Decoder) decidesByReadiness() bool {
+	if d.rule.Patience != nil && slices.Max(d.rule.Patience) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(d.rows, func(s rowState) bool { return s.device < 0 })
+}
+
+// newAgenda returns the agenda for the devices of p.
+func newAgenda(p *model.Problem) agenda {
+	shortest, longest := never, model.Time(0)
+	for r := range p.Rows {
+		least, most := durations(p, r)
+		longest = max(longest, most)
+		for _, s := range p.Succs[r] {
+			if !slices.Equal(p.Rows[s.Row].Devices, p.Rows[r].Devices) {
+				shortest = min(shortest, least+s.Lag)
+				longest = max(longest, most+s.Lag)
+			}
+		}
+	}
+	return agenda{tree: newTournament(p.NumDevices()), calendar: newCalendar(p.NumDevices(), min(shortest, longest), longest)}
+}
+
+// durations returns the shortest and the longest operation of a row.
+func durations(p *model.Problem, r int) (least, most model.Time) {
+	if p.Pipeline.Factors == nil {
+		return p.Rows[r].Duration, p.Rows[r].Duration
+	}
+	least = never
+	for index := range p.Count(r) {
+		t := p.DurationIn(r, index)
+		least, most = min(least, t), max(most, t)
+	}
+	return least, most
 }
 
 // findReleases pairs each forward row with the row whose start takes a
@@ -182,23 +220,4 @@ func (d *Decoder) source(r int32) int32 {
 		return d.p.Rows[r].Twin
 	}
 	return r
-}
-
-// gangPeers lists, for each device, the others that share a gang with it whose
-// memory may stand in its way.
-func gangPeers(p *model.Problem) [][]int32 {
-	peers := make([][]int32, p.NumDevices())
-	for r := range p.Rows {
-		if p.Rows[r].Memory == nil || len(p.Rows[r].Devices) == 1 {
-			continue
-		}
-		for _, a := range p.Rows[r].Devices {
-			for _, b := range p.Rows[r].Devices {
-				if a != b && !slices.Contains(peers[a], b) {
-					peers[a] = append(peers[a], b)
-				}
-			}
-		}
-	}
-	return peers
 }
