@@ -16,6 +16,10 @@ import (
 	"github.com/flexpipe/flexpipe/solve/portfolio"
 )
 
+// gaps lists the cases whose optimum the heuristics do not find, with what they
+// find.
+var gaps = map[string]string{"C23-loop-fused-limit3": "33"}
+
 // TestCases solves every case that users reported: a refusal where one is right,
 // else a judged plan between the bound and the right value.
 func TestCases(t *testing.T) {
@@ -122,10 +126,17 @@ func expectResult(t *testing.T, c *cases.Case, p *model.Problem, r *solve.Result
 		if value.Cmp(best) < 0 {
 			t.Errorf("value %v is below the optimum %v", value, best)
 		}
-		if value.Cmp(best) > 0 {
-			t.Logf("value %v, optimum %v, bound %v", value, best, bound)
+		if gap, known := gaps[c.ID]; !c.Large && (value.Cmp(best) != 0) != known {
+			t.Errorf("value %s, optimum %s, known gap %q", value.RatString(), best.RatString(), gap)
 		}
 	}
+	if order := number(t, want.FixedOrder); order != nil && value.Cmp(order) > 0 {
+		t.Errorf("value %s is above %s, that of an order in common use", value.RatString(), want.FixedOrder)
+	}
+	if simple := number(t, want.SimpleBound); simple != nil && bound.Cmp(simple) < 0 {
+		t.Errorf("bound %s is below the textbook's %s", bound.RatString(), want.SimpleBound)
+	}
+	expectEqual(t, "value", value, gaps[c.ID])
 	expectEqual(t, "value", value, want.Value)
 	expectEqual(t, "ideal", p.Pipeline.TimeUnit.Rat(int64(r.Metrics.Ideal)), want.Ideal)
 	expectRatio(t, "bubble ratio", r.Metrics.BubbleRatio(p.Pipeline.Objective), want.BubbleRatio)

@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"context"
 	"runtime"
 	"testing"
 
@@ -45,7 +46,7 @@ func BenchmarkScale(b *testing.B) {
 		rule := scaleRule(p)
 		before := heap()
 		decoder := cssr.NewDecoder(p)
-		out, err := decoder.Decode(rule, 0)
+		out, err := decoder.Decode(context.Background(), rule, 0)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func BenchmarkScale(b *testing.B) {
 		}
 		b.Run("decode/"+size.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := decoder.Decode(rule, 0); err != nil {
+				if _, err := decoder.Decode(context.Background(), rule, 0); err != nil {
 					b.Fatal(err)
 				}
 			}

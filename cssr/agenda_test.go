@@ -1,6 +1,7 @@
 package cssr
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
@@ -26,14 +27,14 @@ func TestCalendarChangesNothing(t *testing.T) {
 		}
 		fast, slow := NewDecoder(p), NewDecoder(p)
 		slow.agenda.calendar = nil
-		a, err := fast.Decode(rule, 0)
+		a, err := fast.Decode(context.Background(), rule, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if fast.agenda.windowed {
 			windowed++
 		}
-		b, err := slow.Decode(rule, 0)
+		b, err := slow.Decode(context.Background(), rule, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

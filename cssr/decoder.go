@@ -1,17 +1,22 @@
 package cssr
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/flexpipe/flexpipe/model"
 )
 
+// pollSteps is the number of decisions between two looks at the context.
+const pollSteps = 1 << 12
+
 // Decoder turns rules into plans for one problem. It keeps its buffers from
 // call to call; it is not safe for concurrent use.
 //
-// A call costs O(operations × (rows of a device + log devices)) time and 12
-// bytes for each operation.
+// A call costs O(operations × (rows of a device + log devices)) time, without
+// the logarithm for rules that never wait (see calendar). The decoder takes 8
+// bytes for each operation and 4 for each place in an order.
 type Decoder struct {
 	p     *model.Problem
 	rule  *Rule
@@ -87,18 +92,27 @@ func (o *Outcome) Value(objective model.Objective) model.Time {
 // If cutoff is above 0, the call gives up and returns nil as soon as the value of
 // the problem's objective is sure to reach cutoff.
 //
-// Error: *MemoryError when not even one micro-batch at a time fits.
-func (d *Decoder) Decode(rule *Rule, cutoff model.Time) (*Outcome, error) {
+// Errors: *RuleError for a rule that does not fit the problem, *MemoryError when
+// the decoder knows no order in which a micro-batch alone fits the memory, and
+// the context's error when it ends first.
+func (d *Decoder) Decode(ctx context.Context, rule *Rule, cutoff model.Time) (*Outcome, error) {
+	if err := rule.check(d.p); err != nil {
+		return nil, err
+	}
 	d.rule, d.cutoff = rule, cutoff
 	if cutoff <= 0 {
 		d.cutoff = never
 	}
-	d.alike = d.p.Pipeline.Factors == nil && rule.Order == nil
-	if err := d.memory.reset(d, rule); err != nil {
+	d.alike = d.p.Pipeline.Factors == nil && len(rule.Order) == 0
+	if err := d.memory.reset(d); err != nil {
 		return nil, err
 	}
 	d.reset()
+	steps := 0
 	for at := d.agenda.next(); at.time < never; at = d.agenda.next() {
+		if steps++; steps%pollSteps == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if !d.decide(at.device, at.time) {
 			return nil, nil
 		}
@@ -168,7 +182,7 @@ func (d *Decoder) admits(dev, r int32) bool {
 	if g.release >= 0 && s.next-d.rows[g.release].next >= g.cap {
 		return false
 	}
-	if g.flight > 0 && d.rule.Actor != nil && !d.roomInFlight(r) {
+	if g.flight > 0 && len(d.rule.Actor) > 0 && !d.roomInFlight(r) {
 		return false
 	}
 	if !g.takes || !d.memory.limited {
@@ -277,7 +291,7 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 	d.order[dev] = append(d.order[dev], op)
 	s.free = t + dur
 	s.work -= dur
-	if d.rule.Actor != nil {
+	if len(d.rule.Actor) > 0 {
 		s.flight += d.guards[r].flight
 	}
 	if row := &d.rows[r]; row.next == row.count {
@@ -371,7 +385,7 @@ func (d *Decoder) endOf(s *rowState, index int32) model.Time {
 
 // op returns the operation at an index of a row.
 func (d *Decoder) op(s *rowState, index int32) model.OpID {
-	if d.rule.Order != nil && !s.single {
+	if len(d.rule.Order) > 0 && !s.single {
 		index = d.rule.Order[index]
 	}
 	return s.base + model.OpID(index)

@@ -1,6 +1,7 @@
 package cssr_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -22,7 +23,7 @@ func TestDecoderNeverGetsStuck(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		out, err := cssr.NewDecoder(p).Decode(randomRule(p, seed), 0)
+		out, err := cssr.NewDecoder(p).Decode(context.Background(), randomRule(p, seed), 0)
 		var memory *cssr.MemoryError
 		if errors.As(err, &memory) {
 			tight++
@@ -70,15 +71,15 @@ func TestCutoffGivesUp(t *testing.T) {
 		p := modelgen.Problem(modelgen.Random(seed, 5))
 		rule := randomRule(p, seed)
 		d := cssr.NewDecoder(p)
-		out, err := d.Decode(rule, 0)
+		out, err := d.Decode(context.Background(), rule, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		value := out.Value(p.Pipeline.Objective)
-		if out, _ := d.Decode(rule, value+1); out == nil || out.Value(p.Pipeline.Objective) != value {
+		if out, _ := d.Decode(context.Background(), rule, value+1); out == nil || out.Value(p.Pipeline.Objective) != value {
 			t.Errorf("seed %d: gave up below the cutoff", seed)
 		}
-		if out, _ := d.Decode(rule, value); value > 0 && out != nil {
+		if out, _ := d.Decode(context.Background(), rule, value); value > 0 && out != nil {
 			t.Errorf("seed %d: reached the cutoff %d without giving up", seed, value)
 		}
 	}
@@ -103,7 +104,7 @@ func BenchmarkDecode(b *testing.B) {
 		d := cssr.NewDecoder(p)
 		b.Run(size.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := d.Decode(rule, 0); err != nil {
+				if _, err := d.Decode(context.Background(), rule, 0); err != nil {
 					b.Fatal(err)
 				}
 			}

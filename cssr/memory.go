@@ -2,9 +2,7 @@ package cssr
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
-	"slices"
 
 	"github.com/flexpipe/flexpipe/model"
 )
@@ -19,18 +17,19 @@ import (
 // The test is a little stricter than needed: it rejects states from which only
 // some other order of completion leads out.
 type memory struct {
-	p       *model.Problem
 	limited bool
 	limit   []model.Bytes // by device
 	held    []model.Bytes // by device, with static
 	fresh   []model.Bytes // by device: the most that one micro-batch alone holds
 	walk    [][]int32     // by device: its rows in canonical order
+	walks   [][][]int32   // by canon
 	routes  int
 }
 
 // MemoryError reports that one micro-batch alone, completed along the canonical
-// order, needs more memory than a device has. Amounts are in memory units and
-// include static memory. In a chain of stages no other order needs less.
+// orders that the decoder knows, needs more memory than a device has. Amounts
+// are in memory units and include static memory. In a chain of stages no order
+// needs less; in other stage graphs some order may.
 type MemoryError struct {
 	Device      int
 	Need, Limit model.Bytes
@@ -42,57 +41,71 @@ func (e *MemoryError) Error() string {
 
 func (m *memory) init(p *model.Problem) {
 	n := p.NumDevices()
-	m.p = p
 	m.limit, m.held, m.fresh = make([]model.Bytes, n), make([]model.Bytes, n), make([]model.Bytes, n)
-	for r := range p.Rows {
-		m.routes = max(m.routes, p.Rows[r].Route+1)
-	}
+	m.walks = make([][][]int32, numCanons)
+	m.routes = p.Pipeline.NumRoutes()
 }
 
-// reset empties the devices and finds their limits under a rule.
-func (m *memory) reset(d *Decoder, rule *Rule) error {
-	p := d.p
+// reset empties the devices, finds their limits under the rule, and picks the
+// first canonical order along which a micro-batch alone fits.
+func (m *memory) reset(d *Decoder) error {
 	m.limited = false
 	for dev := range m.limit {
-		m.limit[dev] = p.Limits[dev]
-		if rule.Memory != nil {
-			m.limit[dev] = min(m.limit[dev], rule.Memory[dev])
+		m.limit[dev] = d.p.Limits[dev]
+		if len(d.rule.Memory) > 0 {
+			m.limit[dev] = min(m.limit[dev], d.rule.Memory[dev])
 		}
-		m.held[dev] = p.Statics[dev]
+		m.held[dev] = d.p.Statics[dev]
 		m.limited = m.limited || m.limit[dev] < model.Unlimited
 	}
 	if !m.limited {
 		return nil
 	}
-	if m.walk == nil {
-		m.walk = canonicalWalks(p)
+	var first error
+	for c := range numCanons {
+		if m.walks[c] == nil {
+			m.walks[c] = walks(d.p, c)
+		}
+		m.walk = m.walks[c]
+		err := m.measure(d)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
 	}
+	return first
+}
+
+// measure computes what a micro-batch alone needs along the current walks.
+func (m *memory) measure(d *Decoder) error {
 	for dev := range m.limit {
-		m.fresh[dev] = m.freshNeed(p, rule, dev)
-		if need := p.Statics[dev] + m.fresh[dev]; need > m.limit[dev] {
+		m.fresh[dev] = 0
+		for route := range m.routes {
+			m.fresh[dev] = max(m.fresh[dev], m.freshNeed(d, dev, route))
+		}
+		if need := d.p.Statics[dev] + m.fresh[dev]; need > m.limit[dev] {
 			return &MemoryError{Device: dev, Need: need, Limit: m.limit[dev]}
 		}
 	}
 	return nil
 }
 
-// freshNeed returns the most that a micro-batch of any route holds on a device
-// when it runs alone.
-func (m *memory) freshNeed(p *model.Problem, rule *Rule, d int) model.Bytes {
-	need := model.Bytes(0)
-	for route := range m.routes {
-		held := model.Bytes(0)
-		for _, r := range m.walk[d] {
-			row := &p.Rows[r]
-			if row.Route != route || !rule.chosen(row) {
-				continue
-			}
-			delta := row.MemoryOn(d)
-			held += delta.AtStart
-			need = max(need, held)
-			held += delta.AtEnd
-			need = max(need, held)
+// freshNeed returns the most that a micro-batch of a route holds on a device when
+// it runs alone.
+func (m *memory) freshNeed(d *Decoder, dev, route int) model.Bytes {
+	need, held := model.Bytes(0), model.Bytes(0)
+	for _, r := range m.walk[dev] {
+		row := &d.p.Rows[r]
+		if row.Route != route || !d.rule.chosen(row) || d.p.Count(int(r)) == 0 {
+			continue
 		}
+		delta := row.MemoryOn(dev)
+		held += delta.AtStart
+		need = max(need, held)
+		held += delta.AtEnd
+		need = max(need, held)
 	}
 	return need
 }
@@ -114,7 +127,7 @@ func (m *memory) admits(d *Decoder, dev, r int32, delta model.Delta) bool {
 func (m *memory) safe(d *Decoder, dev, r int32, free model.Bytes) bool {
 	oldest, newest := int32(1<<31-1), int32(0)
 	for _, q := range m.walk[dev] {
-		if d.rows[q].count > 0 {
+		if d.rows[q].next < d.rows[q].count {
 			oldest, newest = min(oldest, m.done(d, q, r)), max(newest, m.done(d, q, r))
 		}
 	}
@@ -144,7 +157,7 @@ func (m *memory) done(d *Decoder, q, r int32) int32 {
 // remaining returns the most and the net memory that a micro-batch still takes.
 func (m *memory) remaining(d *Decoder, dev, r, index int32, route int) (need, held model.Bytes) {
 	for _, q := range m.walk[dev] {
-		row := &m.p.Rows[q]
+		row := &d.p.Rows[q]
 		if row.Route != route || row.Memory == nil || m.done(d, q, r) > index || index >= d.rows[q].count {
 			continue
 		}
@@ -160,51 +173,40 @@ func (m *memory) remaining(d *Decoder, dev, r, index int32, route int) (need, he
 	return need, held
 }
 
-// canonicalWalks lists the rows of each device in the order in which a
-// micro-batch alone should run them: what frees memory first, forwards last.
-func canonicalWalks(p *model.Problem) [][]int32 {
-	waits := make([]int, len(p.Rows))
-	for r := range p.Rows {
-		waits[r] = len(p.Rows[r].Preds)
-	}
-	for r := range p.Rows {
-		// A pair of twins counts once among the predecessors of its successors.
-		if p.Rows[r].Choice == model.WhenFused {
-			for _, s := range p.Succs[r] {
-				waits[s.Row]++
-			}
+// canon is a canonical order of the rows of a micro-batch that runs alone.
+type canon int
+
+const (
+	forwardsLast canon = iota // weight gradients, then gradients of inputs, forwards last
+	freesFirst                // what gives back most first
+	takesLast                 // what takes nothing first, then what takes least
+	numCanons
+)
+
+// walks lists the rows of each device in a canonical order.
+func walks(p *model.Problem, c canon) [][]int32 {
+	rank := func(r int32) int64 {
+		row := &p.Rows[r]
+		switch c {
+		case forwardsLast:
+			return int64(urgency(row.Kind))
+		case freesFirst:
+			return int64(net(row))
+		default:
+			return int64(most(row))
 		}
 	}
-	h := &rowHeap{p: p}
-	for r, n := range waits {
-		if n == 0 {
-			h.rows = append(h.rows, int32(r))
-		}
-	}
-	heap.Init(h)
-	walks := make([][]int32, p.NumDevices())
-	for h.Len() > 0 {
-		r := heap.Pop(h).(int32)
+	lists := make([][]int32, p.NumDevices())
+	for _, r := range p.RowOrder(func(a, b int32) int { return cmp.Compare(rank(a), rank(b)) }) {
 		for _, dev := range p.Rows[r].Devices {
-			walks[dev] = append(walks[dev], r)
-		}
-		for _, s := range p.Succs[r] {
-			if waits[s.Row]--; waits[s.Row] == 0 {
-				heap.Push(h, s.Row)
-			}
+			lists[dev] = append(lists[dev], r)
 		}
 	}
-	return walks
+	return lists
 }
 
-// rowHeap orders rows by how soon they should run.
-type rowHeap struct {
-	p    *model.Problem
-	rows []int32
-}
-
-func (h *rowHeap) urgency(r int32) int {
-	switch k := h.p.Rows[r].Kind; {
+func urgency(k model.Kind) int {
+	switch {
 	case k.IsTransfer():
 		return 0
 	case k == model.BackwardWeight:
@@ -216,15 +218,20 @@ func (h *rowHeap) urgency(r int32) int {
 	}
 }
 
-func (h *rowHeap) Len() int { return len(h.rows) }
-func (h *rowHeap) Less(i, j int) bool {
-	a, b := h.rows[i], h.rows[j]
-	return cmp.Or(cmp.Compare(h.urgency(a), h.urgency(b)), cmp.Compare(a, b)) < 0
+// net returns what an operation leaves taken, over all its devices.
+func net(row *model.Row) model.Bytes {
+	sum := model.Bytes(0)
+	for _, delta := range row.Memory {
+		sum += delta.AtStart + delta.AtEnd
+	}
+	return sum
 }
-func (h *rowHeap) Swap(i, j int) { h.rows[i], h.rows[j] = h.rows[j], h.rows[i] }
-func (h *rowHeap) Push(x any)    { h.rows = append(h.rows, x.(int32)) }
-func (h *rowHeap) Pop() any {
-	last := h.rows[len(h.rows)-1]
-	h.rows = slices.Delete(h.rows, len(h.rows)-1, len(h.rows))
-	return last
+
+// most returns the most that an operation takes on one of its devices.
+func most(row *model.Row) model.Bytes {
+	peak := model.Bytes(0)
+	for _, delta := range row.Memory {
+		peak = max(peak, delta.AtStart, delta.AtStart+delta.AtEnd)
+	}
+	return peak
 }

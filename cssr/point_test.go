@@ -1,6 +1,7 @@
 package cssr_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -46,7 +47,7 @@ func comparePoint(t *testing.T, name string, p, m, v int, point cssr.Point, same
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cssr.NewDecoder(problem).Decode(point.Rule(problem), 0)
+	out, err := cssr.NewDecoder(problem).Decode(context.Background(), point.Rule(problem), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestTightBoundsNeverBlock(t *testing.T) {
 			InFlight:  perActor(spec.Devices, func(int) int { return 1 + int(seed%2) }),
 			Patience:  int(seed / 2 % 2 * 8),
 		}
-		out, err := cssr.NewDecoder(p).Decode(point.Rule(p), 0)
+		out, err := cssr.NewDecoder(p).Decode(context.Background(), point.Rule(p), 0)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

@@ -1,6 +1,10 @@
 package cssr
 
-import "github.com/flexpipe/flexpipe/model"
+import (
+	"fmt"
+
+	"github.com/flexpipe/flexpipe/model"
+)
 
 // Rule ranks operations for the Decoder: an actor prefers the smallest
 //
@@ -9,8 +13,12 @@ import "github.com/flexpipe/flexpipe/model"
 // where index is the place of the micro-batch in its row; ties go to the lower
 // row. An operation with offset o and slope s behaves as if it were due at time
 // o + s × index, so a rule can express a fixed precedence of kinds as well as a
-// periodic pattern. Slices have one entry for each row unless said otherwise; a
-// nil slice is all zero.
+// periodic pattern.
+//
+// Offset, Slope, Cap and Patience have an entry for each row, Actor and Memory
+// for each device, Fuse for each stage, Order for each micro-batch; a nil slice
+// is all zero. Neither a rank nor a GroupStep may leave ±2^62 / operations, or
+// ranks may wrap.
 type Rule struct {
 	Offset []int64
 	Slope  []int64
@@ -44,8 +52,8 @@ type Rule struct {
 	// choice; nil: separated everywhere.
 	Fuse []bool
 
-	// Order is the order of micro-batches, where they differ; nil: by index. It
-	// is read only in problems with a single route.
+	// Order is the order of micro-batches, a permutation, where they differ; nil:
+	// by index. Only a problem with a single route may have one.
 	Order []int32
 
 	// Memory lowers the memory limit of actors, by device; nil: as the problem.
@@ -58,17 +66,58 @@ func NewRule(p *model.Problem) *Rule {
 	return &Rule{Offset: make([]int64, n), Slope: make([]int64, n), Cap: make([]int32, n), Patience: make([]uint8, n)}
 }
 
+// RuleError reports a rule that does not fit its problem.
+type RuleError struct{ Field, Problem string }
+
+func (e *RuleError) Error() string { return fmt.Sprintf("rule: %s %s", e.Field, e.Problem) }
+
+// check tests that the rule fits a problem. Cost O(micro-batches of Order).
+func (r *Rule) check(p *model.Problem) error {
+	for _, list := range []struct {
+		field     string
+		have, all int
+	}{
+		{"Offset", len(r.Offset), len(p.Rows)},
+		{"Slope", len(r.Slope), len(p.Rows)},
+		{"Cap", len(r.Cap), len(p.Rows)},
+		{"Patience", len(r.Patience), len(p.Rows)},
+		{"Actor", len(r.Actor), p.NumDevices()},
+		{"Memory", len(r.Memory), p.NumDevices()},
+		{"Fuse", len(r.Fuse), len(p.Pipeline.Stages)},
+		{"Order", len(r.Order), p.MicroBatches()},
+	} {
+		if list.have != 0 && list.have != list.all {
+			return &RuleError{list.field, fmt.Sprintf("has %d entries, %d are needed", list.have, list.all)}
+		}
+	}
+	return r.checkOrder(p)
+}
+
+func (r *Rule) checkOrder(p *model.Problem) error {
+	if len(r.Order) > 0 && p.Pipeline.NumRoutes() > 1 {
+		return &RuleError{"Order", "is for problems with a single route"}
+	}
+	seen := make([]bool, len(r.Order))
+	for _, m := range r.Order {
+		if m < 0 || int(m) >= len(seen) || seen[m] {
+			return &RuleError{"Order", fmt.Sprintf("is no permutation: micro-batch %d is out of range or stands twice", m)}
+		}
+		seen[m] = true
+	}
+	return nil
+}
+
 // chosen reports whether the plan of the rule holds the operations of a row.
 func (r *Rule) chosen(row *model.Row) bool {
 	if row.Choice == model.Always {
 		return true
 	}
-	fused := r.Fuse != nil && r.Fuse[row.Stage]
+	fused := len(r.Fuse) > 0 && r.Fuse[row.Stage]
 	return fused == (row.Choice == model.WhenFused)
 }
 
 func at[T any](list []T, i int) T {
-	if list == nil {
+	if len(list) == 0 {
 		var zero T
 		return zero
 	}

@@ -97,7 +97,7 @@ func (d *Decoder) reset() {
 	for r := range d.rows {
 		d.resetRow(r)
 	}
-	if d.rule.Cap != nil || d.rule.Actor != nil {
+	if len(d.rule.Cap) > 0 || len(d.rule.Actor) > 0 {
 		d.findReleases()
 	}
 	for r := range d.rows {
@@ -138,7 +138,7 @@ func (d *Decoder) resetRow(r int) {
 // decidesByReadiness reports whether decisions of the rule depend on nothing but
 // what is ready: it never waits, and no operation needs several devices.
 func (d *Decoder) decidesByReadiness() bool {
-	if d.rule.Patience != nil && slices.Max(d.rule.Patience) > 0 {
+	if len(d.rule.Patience) > 0 && slices.Max(d.rule.Patience) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(d.rows, func(s rowState) bool { return s.device < 0 })
@@ -188,7 +188,7 @@ func (d *Decoder) findReleases() {
 		if d.guards[f].cap > 0 {
 			d.guards[f].release = release
 		}
-		d.rows[f].guarded = d.rows[f].guarded || d.guards[f].cap > 0 || d.rule.Actor != nil
+		d.rows[f].guarded = d.rows[f].guarded || d.guards[f].cap > 0 || len(d.rule.Actor) > 0
 	}
 }
 

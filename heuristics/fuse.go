@@ -2,8 +2,8 @@ package heuristics
 
 import (
 	"context"
-	"slices"
 
+	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/model"
 )
 
@@ -18,12 +18,17 @@ type fuser struct {
 	value model.Time
 	work  model.Time
 	tries int // evaluations left
+
+	weight []int32 // by fused row: the row of its weight gradients
 }
 
 // fuse improves a plan in place with at most tries evaluations, and returns its
 // value. Cost O(tries × operations).
 func fuse(ctx context.Context, p *model.Problem, plan *model.Plan, value model.Time, tries int) model.Time {
-	f := &fuser{p: p, plan: plan, value: value, tries: tries}
+	f := &fuser{p: p, plan: plan, value: value, tries: tries, weight: make([]int32, len(p.Rows))}
+	for pair := range constraints.Alternatives(p) {
+		f.weight[pair.Fused] = pair.Split[1]
+	}
 	_, f.work, _ = f.evaluate()
 	for improved := true; improved; {
 		improved = false
@@ -69,7 +74,7 @@ func (f *fuser) flipped(order []model.OpID, full, index int) []model.OpID {
 	input := f.p.Rows[full].Twin
 	both := f.p.Base(full) + at
 	half := f.p.Base(int(input)) + at
-	weight := f.p.Base(f.weightOf(full)) + at
+	weight := f.p.Base(int(f.weight[full])) + at
 	changed := make([]model.OpID, 0, len(order)+1)
 	for _, op := range order {
 		switch op {
@@ -85,14 +90,6 @@ func (f *fuser) flipped(order []model.OpID, full, index int) []model.OpID {
 	return changed
 }
 
-// weightOf returns the row of the weight gradients that belongs to a fused row.
-func (f *fuser) weightOf(full int) int {
-	row := &f.p.Rows[full]
-	return slices.IndexFunc(f.p.Rows, func(r model.Row) bool {
-		return r.Kind == model.BackwardWeight && r.Stage == row.Stage && r.Route == row.Route
-	})
-}
-
 // evaluate returns value and work of the plan, and whether it is legal.
 func (f *fuser) evaluate() (value, work model.Time, ok bool) {
 	tl, err := model.Evaluate(f.p, f.plan)
@@ -103,15 +100,5 @@ func (f *fuser) evaluate() (value, work model.Time, ok bool) {
 	for _, d := range m.Devices {
 		work += d.Busy
 	}
-	return m.Value(f.p.Pipeline.Objective), work, fits(f.p, m)
-}
-
-// fits reports whether all peaks are within the limits.
-func fits(p *model.Problem, m *model.Metrics) bool {
-	for d, dm := range m.Devices {
-		if dm.Peak > p.Limits[d] {
-			return false
-		}
-	}
-	return true
+	return m.Value(f.p.Pipeline.Objective), work, m.Fits(f.p)
 }

@@ -3,6 +3,8 @@ package heuristics
 import (
 	"fmt"
 	"strings"
+
+	"github.com/flexpipe/flexpipe/model"
 )
 
 // UnknownScheduleError reports a name that no schedule has.
@@ -22,39 +24,13 @@ func (e *UnknownScheduleError) Error() string {
 
 // Lookup returns the schedule of that name, or an *UnknownScheduleError.
 func Lookup(name string) (Schedule, error) {
-	all := Schedules()
 	unknown := &UnknownScheduleError{Name: name}
-	near := 3 // edits from which on two names have nothing in common
-	for _, s := range all {
+	for _, s := range Schedules() {
 		if s.Name == name {
 			return s, nil
 		}
 		unknown.Known = append(unknown.Known, s.Name)
-		if d := editDistance(strings.ToLower(name), s.Name); d < near {
-			unknown.Near, near = s.Name, d
-		}
 	}
+	unknown.Near = model.Nearest(strings.ToLower(name), unknown.Known)
 	return Schedule{}, unknown
-}
-
-// editDistance is the number of insertions, deletions and replacements of a
-// byte that turn a into b (Levenshtein 1966).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

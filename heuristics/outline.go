@@ -1,6 +1,10 @@
 package heuristics
 
-import "github.com/flexpipe/flexpipe/model"
+import (
+	"slices"
+
+	"github.com/flexpipe/flexpipe/model"
+)
 
 // outline is what a problem looks like when micro-batches do not get into each
 // other's way. Times are those of a micro-batch of factor 1, in ticks.
@@ -12,11 +16,11 @@ type outline struct {
 	length model.Time   // from the first start to the last end
 }
 
-// newOutline computes the outline of p in O(rows + precedences).
+// newOutline computes the outline of p in O((rows + precedences) · log rows).
 func newOutline(p *model.Problem) *outline {
 	n := len(p.Rows)
 	o := &outline{head: make([]model.Time, n), trip: make([]model.Time, n), tail: make([]model.Time, n), period: 1}
-	order := topological(p)
+	order := p.RowOrder(nil)
 	for _, r := range order {
 		end := o.head[r] + p.Rows[r].Duration
 		o.length = max(o.length, end)
@@ -30,14 +34,15 @@ func newOutline(p *model.Problem) *outline {
 			o.tail[r] = max(o.tail[r], s.Lag+p.Rows[s.Row].Duration+o.tail[s.Row])
 		}
 	}
+	routes := p.Pipeline.NumRoutes()
 	for _, rows := range p.RowsOn {
-		work := model.Time(0)
+		work := make([]model.Time, routes)
 		for _, r := range rows {
-			if row := &p.Rows[r]; row.Choice != model.WhenFused && row.Route == 0 {
-				work += row.Duration
+			if row := &p.Rows[r]; row.Choice != model.WhenFused {
+				work[row.Route] += row.Duration
 			}
 		}
-		o.period = max(o.period, work)
+		o.period = max(o.period, slices.Max(work))
 	}
 	o.findTrips(p)
 	return o
@@ -58,28 +63,4 @@ func (o *outline) findTrips(p *model.Problem) {
 			o.trip[f] = max(o.trip[f], o.head[r]+row.Duration-o.head[f])
 		}
 	}
-}
-
-// topological returns the rows so that each stands behind its predecessors.
-func topological(p *model.Problem) []int32 {
-	waits := make([]int, len(p.Rows))
-	for r := range p.Rows {
-		for _, s := range p.Succs[r] {
-			waits[s.Row]++
-		}
-	}
-	var order []int32
-	for r, n := range waits {
-		if n == 0 {
-			order = append(order, int32(r))
-		}
-	}
-	for i := 0; i < len(order); i++ {
-		for _, s := range p.Succs[order[i]] {
-			if waits[s.Row]--; waits[s.Row] == 0 {
-				order = append(order, s.Row)
-			}
-		}
-	}
-	return order
 }

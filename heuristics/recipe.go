@@ -1,6 +1,7 @@
 package heuristics
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -62,8 +63,15 @@ const (
 // whenIdle is the delay of operations that are due after all others.
 const whenIdle = 1000.0
 
-// resolution is the number of rule units in a tick.
-const resolution = 64
+// resolution is the number of rule units in a period. Ranks are in periods and
+// not in ticks, so that they neither overflow nor depend on the unit of time.
+const resolution = 1 << 16
+
+// units translates periods to rule units, within what a rule may hold.
+func units(periods float64) int64 {
+	const most = 1 << 40
+	return int64(min(max(periods*resolution, -most), most))
+}
 
 // rule translates the recipe for a problem.
 func (q *recipe) rule(p *model.Problem, o *outline) *cssr.Rule {
@@ -71,12 +79,8 @@ func (q *recipe) rule(p *model.Problem, o *outline) *cssr.Rule {
 	period := float64(o.period)
 	for r := range p.Rows {
 		row := &p.Rows[r]
-		offset := q.dueTime(row, o, r) + q.delay(row.Kind)*period
-		if q.noise != nil {
-			offset += q.noise[r] * period
-		}
-		rule.Offset[r] = int64(offset * resolution)
-		rule.Slope[r] = int64(q.pace * period * resolution)
+		rule.Offset[r] = units(q.dueTime(row, o, r) + q.delay(row.Kind) + at(q.noise, r))
+		rule.Slope[r] = units(q.pace)
 		rule.Patience[r] = uint8(q.patience)
 		if row.Kind == model.BackwardWeight {
 			rule.Patience[r] = uint8(q.weightPatience)
@@ -104,16 +108,17 @@ func (q *recipe) rule(p *model.Problem, o *outline) *cssr.Rule {
 	return rule
 }
 
+// dueTime returns when an operation of micro-batch 0 is due, in periods.
 func (q *recipe) dueTime(row *model.Row, o *outline, r int) float64 {
-	step := float64(o.period) / 100 * float64(row.Stage)
+	step := float64(row.Stage) / 100
 	if row.Kind.CarriesGradient() {
 		step = -step
 	}
 	switch q.due {
 	case dueByHead:
-		return float64(o.head[r])
+		return float64(o.head[r]) / float64(o.period)
 	case dueByTail:
-		return -float64(o.tail[r])
+		return -float64(o.tail[r]) / float64(o.period)
 	case dueByStage:
 		return step
 	default:
@@ -121,6 +126,7 @@ func (q *recipe) dueTime(row *model.Row, o *outline, r int) float64 {
 	}
 }
 
+// delay returns how much later operations of a kind are due, in periods.
 func (q *recipe) delay(k model.Kind) float64 {
 	switch {
 	case k == model.Forward:
@@ -143,9 +149,9 @@ func (q *recipe) microBatches(p *model.Problem) []int32 {
 	factors := p.Pipeline.Factors
 	switch q.order {
 	case shortestFirst:
-		slices.SortStableFunc(list, func(a, b int32) int { return int(factors[a] - factors[b]) })
+		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(factors[a], factors[b]) })
 	case longestFirst:
-		slices.SortStableFunc(list, func(a, b int32) int { return int(factors[b] - factors[a]) })
+		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(factors[b], factors[a]) })
 	}
 	for i := 0; i+1 < len(q.swaps); i += 2 {
 		a, b := q.swaps[i]%len(list), q.swaps[i+1]%len(list)

@@ -2,6 +2,8 @@ package heuristics
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -35,7 +37,7 @@ type Result struct {
 	Plan  *model.Plan
 	Value model.Time // of the problem's objective, in ticks
 	Rule  string     // what found it: the name of a schedule, or a description of the priorities
-	Tries int
+	Tries int        // rules decoded when it was found
 }
 
 // Limits of a search whose Tries are 0.
@@ -57,8 +59,10 @@ const (
 // For a given problem, seed and tries the result is always the same, unless ctx
 // ends the search. Cost O(tries × operations).
 //
-// Errors: *cssr.MemoryError when not even one micro-batch at a time fits, and
-// the context's error when it ends before the first plan.
+// Errors: *cssr.MemoryError when the decoder knows no order in which a
+// micro-batch alone fits (see there: a proof of infeasibility only for chains),
+// and the context's error when it is canceled before the first plan. A deadline
+// does not stop the first plan.
 func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 	s := &search{p: p, o: o, outline: newOutline(p), random: rand.New(rand.NewPCG(o.Seed, 0xf1e8))}
 	if s.o.Tries == 0 {
@@ -68,9 +72,13 @@ func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 	if err := s.first(ctx); err != nil {
 		return nil, err
 	}
-	s.tryNamed(ctx)
-	for !s.done(ctx) {
-		s.tryBatch(ctx)
+	if err := s.tryNamed(ctx); err != nil {
+		return nil, err
+	}
+	for !s.done(ctx) && s.tries < s.o.Tries {
+		if err := s.tryBatch(ctx); err != nil {
+			return nil, err
+		}
 		s.report()
 	}
 	if s.p.HasChoice && s.best.Value > s.o.Target {
@@ -99,7 +107,7 @@ type rated struct {
 }
 
 func (s *search) done(ctx context.Context) bool {
-	return ctx.Err() != nil || s.tries >= s.o.Tries || s.best.Value <= s.o.Target
+	return ctx.Err() != nil || s.best.Value <= s.o.Target
 }
 
 func (s *search) report() {
@@ -109,23 +117,36 @@ func (s *search) report() {
 }
 
 // first decodes the first opener; every later step needs a plan to compare with.
+// A deadline does not stop it, as a plan that comes late is better than none; a
+// cancellation does.
 func (s *search) first(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return err
 	}
+	ctx, cancel := untilCanceled(ctx)
+	defer cancel()
 	s.pending = openers(s.p)
-	for range s.o.Workers {
-		s.decoders = append(s.decoders, nil)
-	}
+	s.decoders = make([]*cssr.Decoder, s.o.Workers)
 	q := s.pending[0]
 	s.pending = s.pending[1:]
-	out, err := s.decoder(0).Decode(q.rule(s.p, s.outline), 0)
+	out, err := s.decoder(0).Decode(ctx, q.rule(s.p, s.outline), 0)
 	if err != nil {
 		return err
 	}
 	s.tries++
-	s.keep(rated{q, out.Value(s.p.Pipeline.Objective)}, out.Clone())
-	return nil
+	return s.keep(rated{q, out.Value(s.p.Pipeline.Objective)}, out.Clone())
+}
+
+// untilCanceled returns a context that ends when the parent is canceled, but not
+// when its deadline passes.
+func untilCanceled(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() {
+		if !errors.Is(parent.Err(), context.DeadlineExceeded) {
+			cancel()
+		}
+	})
+	return ctx, func() { stop(); cancel() }
 }
 
 func (s *search) decoder(worker int) *cssr.Decoder {
@@ -136,27 +157,32 @@ func (s *search) decoder(worker int) *cssr.Decoder {
 }
 
 // tryNamed builds the named schedules that fit the problem and its memory.
-func (s *search) tryNamed(ctx context.Context) {
+func (s *search) tryNamed(ctx context.Context) error {
 	for _, schedule := range Schedules() {
 		if s.done(ctx) {
-			return
+			return nil
 		}
 		if schedule.weighs && s.p.NumOps() > maxWeighed {
 			continue
 		}
 		plan, err := schedule.Build(s.p)
+		var shape *ShapeError
+		if errors.As(err, &shape) {
+			continue
+		}
 		if err != nil {
-			continue // its shape is another
+			return err
 		}
 		tl, err := model.Evaluate(s.p, plan)
 		if err != nil {
-			continue
+			return fmt.Errorf("schedule %s: %w", schedule.Name, err)
 		}
 		m := model.Measure(s.p, plan, tl)
-		if v := m.Value(s.p.Pipeline.Objective); v < s.best.Value && fits(s.p, m) {
+		if v := m.Value(s.p.Pipeline.Objective); v < s.best.Value && m.Fits(s.p) {
 			s.best = &Result{Plan: plan, Value: v, Rule: schedule.Name, Tries: s.tries}
 		}
 	}
+	return nil
 }
 
 // attempt is a decoded candidate of a round.
@@ -165,11 +191,12 @@ type attempt struct {
 	value  model.Time
 	better bool        // than the elite before the round
 	plan   *model.Plan // nil if it is no better than the best before the round
+	err    error
 }
 
 // tryBatch decodes the next candidates side by side and keeps the good ones, in the
 // order of the candidates.
-func (s *search) tryBatch(ctx context.Context) {
+func (s *search) tryBatch(ctx context.Context) error {
 	batch := make([]attempt, min(batchSize, s.o.Tries-s.tries))
 	for i := range batch {
 		batch[i].recipe = s.candidate()
@@ -179,18 +206,25 @@ func (s *search) tryBatch(ctx context.Context) {
 		group.Go(func() {
 			for i := worker; i < len(batch); i += s.o.Workers {
 				if ctx.Err() == nil {
-					s.decode(s.decoder(worker), &batch[i])
+					s.decode(ctx, s.decoder(worker), &batch[i])
 				}
 			}
 		})
 	}
 	group.Wait()
 	for i := range batch {
+		a := &batch[i]
+		if a.err != nil {
+			return a.err
+		}
 		s.tries++
-		if a := &batch[i]; a.better {
-			s.keep(rated{a.recipe, a.value}, a.plan)
+		if a.better {
+			if err := s.keep(rated{a.recipe, a.value}, a.plan); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 func (s *search) candidate() recipe {
@@ -203,10 +237,16 @@ func (s *search) candidate() recipe {
 }
 
 // decode tries a candidate against the worst elite value known before the round.
-func (s *search) decode(d *cssr.Decoder, a *attempt) {
-	out, err := d.Decode(a.recipe.rule(s.p, s.outline), s.cutoff())
+// Candidates whose fused stages need memory that is not there, and those that
+// time does not allow, come to nothing.
+func (s *search) decode(ctx context.Context, d *cssr.Decoder, a *attempt) {
+	out, err := d.Decode(ctx, a.recipe.rule(s.p, s.outline), s.cutoff())
+	var memory *cssr.MemoryError
+	if err != nil && !errors.As(err, &memory) && ctx.Err() == nil {
+		a.err = err
+	}
 	if err != nil || out == nil {
-		return // fused stages may need memory that separated ones do not
+		return
 	}
 	a.value = out.Value(s.p.Pipeline.Objective)
 	a.better = a.value < s.cutoff()
@@ -224,9 +264,9 @@ func (s *search) cutoff() model.Time {
 }
 
 // keep files a recipe among the elite, and its plan if it is the best.
-func (s *search) keep(r rated, plan *model.Plan) {
+func (s *search) keep(r rated, plan *model.Plan) error {
 	if r.value >= s.cutoff() {
-		return
+		return nil
 	}
 	i, _ := slices.BinarySearchFunc(s.elite, r, func(a, b rated) int {
 		if a.value <= b.value {
@@ -236,16 +276,15 @@ func (s *search) keep(r rated, plan *model.Plan) {
 	})
 	s.elite = slices.Insert(s.elite, i, r)
 	s.elite = s.elite[:min(len(s.elite), eliteSize)]
-	if s.best == nil || r.value < s.best.Value {
-		s.best = &Result{Plan: plan, Value: s.settle(plan, r.value), Rule: r.recipe.String(), Tries: s.tries}
+	if s.best != nil && r.value >= s.best.Value {
+		return nil
 	}
-}
-
-// settle returns the value of a plan without the waits of the rule that made it.
-func (s *search) settle(plan *model.Plan, value model.Time) model.Time {
+	// Without the waits of the rule that made it, the plan may be faster yet.
 	tl, err := model.Evaluate(s.p, plan)
 	if err != nil {
-		panic("heuristics: the decoder returned a plan that cannot run: " + err.Error())
+		return fmt.Errorf("the decoder returned a plan that cannot run: %w", err)
 	}
-	return min(value, model.Measure(s.p, plan, tl).Value(s.p.Pipeline.Objective))
+	value := model.Measure(s.p, plan, tl).Value(s.p.Pipeline.Objective)
+	s.best = &Result{Plan: plan, Value: value, Rule: r.recipe.String(), Tries: s.tries}
+	return nil
 }

@@ -41,11 +41,7 @@ type weighed struct {
 
 func weigh(p *model.Problem, plan *model.Plan, tl *model.Timeline) weighed {
 	m := model.Measure(p, plan, tl)
-	k := weighed{plan: plan, fits: true, value: m.Value(p.Pipeline.Objective), sum: m.Makespan + m.Span}
-	for d := range m.Devices {
-		k.fits = k.fits && m.Devices[d].Peak <= p.Limits[d]
-	}
-	return k
+	return weighed{plan: plan, fits: m.Fits(p), value: m.Value(p.Pipeline.Objective), sum: m.Makespan + m.Span}
 }
 
 func (k weighed) before(other weighed) bool {

@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Metrics are the figures of a timeline. Times are in ticks, memory in the
 // problem's memory units.
 type Metrics struct {
@@ -26,6 +28,16 @@ func (m *Metrics) Value(o Objective) Time {
 		return m.Span
 	}
 	return m.Makespan
+}
+
+// Fits reports whether every peak is within the device's memory limit.
+func (m *Metrics) Fits(p *Problem) bool {
+	for d := range m.Devices {
+		if m.Devices[d].Peak > p.Limits[d] {
+			return false
+		}
+	}
+	return true
 }
 
 // BubbleRatio is the share of value that the busiest device is idle, 0 if value
@@ -96,10 +108,8 @@ func (r *Row) MemoryOn(d int) Delta {
 	if r.Memory == nil {
 		return Delta{}
 	}
-	for i, dev := range r.Devices {
-		if int(dev) == d {
-			return r.Memory[i]
-		}
+	if i, ok := slices.BinarySearch(r.Devices, int32(d)); ok {
+		return r.Memory[i]
 	}
 	return Delta{}
 }

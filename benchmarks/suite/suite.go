@@ -43,7 +43,26 @@ func Instances() ([]Instance, error) {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("suite.json: %w", err)
 	}
+	for i := range all {
+		if err := all[i].check(); err != nil {
+			return nil, fmt.Errorf("suite.json: %s: %w", all[i].Name, err)
+		}
+	}
 	return all, nil
+}
+
+// check tests that what the two halves of a backward give back is what the
+// forward takes.
+func (in *Instance) check() error {
+	if in.BackwardFull != nil {
+		return nil
+	}
+	for s, a := range in.Activation {
+		if in.FreedByInput[s]+in.FreedByWeight[s] != a {
+			return fmt.Errorf("stage %d takes %d and gives back %d", s, a, in.FreedByInput[s]+in.FreedByWeight[s])
+		}
+	}
+	return nil
 }
 
 // Problem compiles the instance.

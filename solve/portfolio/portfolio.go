@@ -22,26 +22,37 @@ type Options struct {
 	Progress func(heuristics.Progress) // may be nil; called from one goroutine at a time
 }
 
+// maxOps is the number of operations of the largest plans that are built; each
+// takes some 40 bytes on the way.
+const maxOps = 1 << 28
+
 // Solve returns the best plan that the heuristics find for the problem's
-// objective, with the proven lower bound. When the context ends, it returns the
-// best plan so far. An error means a fault of the program, such as a plan that
-// the judge rejects; it is never a property of the problem.
+// objective, with the proven lower bound. When the context's deadline passes, it
+// returns the best plan so far, at least the first; when it is canceled, the best
+// plan so far, or status Unknown if there is none. An error means a fault of the
+// program, such as a plan that the judge rejects; it is never a property of the
+// problem.
 func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, error) {
-	if no := bound.Infeasible(p); no != nil {
-		return &solve.Result{Status: solve.Infeasible, Engine: "bound", Proof: solve.BoundProof, Reason: no.Reason}, nil
+	if r := infeasible(p); r != nil {
+		return r, nil
 	}
-	lower := bound.Lower(p)
+	r := bounded(p)
+	if p.NumOps() > maxOps {
+		r.Reason = fmt.Sprintf("a plan of %d operations is too large to build, up to %d are: take fewer micro-batches", p.NumOps(), maxOps)
+		return r, nil
+	}
 	found, err := heuristics.Search(ctx, p, heuristics.Options{
-		Seed: o.Seed, Workers: o.Workers, Target: lower.Value, Progress: o.Progress,
+		Seed: o.Seed, Workers: o.Workers, Target: r.Bound, Progress: o.Progress,
 	})
-	r := &solve.Result{Bound: lower.Value, BoundReason: lower.Reason}
 	var memory *cssr.MemoryError
 	switch {
 	case errors.As(err, &memory):
-		r.Reason = fmt.Sprintf("the heuristics found no order that fits: %v; not proved infeasible", memory)
+		unit := p.Pipeline.MemoryUnit
+		r.Reason = fmt.Sprintf("the heuristics found no order that fits: a single micro-batch needs %s on %s, whose limit is %s; this is no proof that there is none",
+			unit.Amount(int64(memory.Need)), p.DeviceName(memory.Device), unit.Amount(int64(memory.Limit)))
 		return r, nil
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		r.Reason = "the limit came before the first plan"
+	case errors.Is(err, context.Canceled):
+		r.Reason = "interrupted before the first plan"
 		return r, nil
 	case err != nil:
 		return nil, err
@@ -54,11 +65,31 @@ func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, err
 }
 
 // JudgePlan returns the result of a plan that came from elsewhere, such as a
-// named schedule: judged, with the proven lower bound of the problem beside it.
+// named schedule: judged, with the proven lower bound of the problem beside it,
+// or status Infeasible if the problem is. Errors: those of model.Evaluate, and
+// one that wraps *constraints.RuleError for a plan that breaks a rule.
 func JudgePlan(p *model.Problem, plan *model.Plan) (*solve.Result, error) {
-	lower := bound.Lower(p)
-	r := &solve.Result{Bound: lower.Value, BoundReason: lower.Reason}
+	if r := infeasible(p); r != nil {
+		return r, nil
+	}
+	r := bounded(p)
 	return r, judge(r, p, plan)
+}
+
+// infeasible returns the result of a problem that has no plan, nil if that is
+// not proved.
+func infeasible(p *model.Problem) *solve.Result {
+	no := bound.Infeasible(p)
+	if no == nil {
+		return nil
+	}
+	return &solve.Result{Status: solve.Infeasible, Engine: "bound", Proof: solve.BoundProof, Reason: no.Reason}
+}
+
+// bounded returns a result that holds the bound alone.
+func bounded(p *model.Problem) *solve.Result {
+	lower := bound.Lower(p)
+	return &solve.Result{Bound: lower.Value, BoundReason: lower.Reason}
 }
 
 // judge evaluates a plan, has the judge test every rule, and fills in what
