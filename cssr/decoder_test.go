@@ -19,7 +19,13 @@ import (
 func TestDecoderNeverGetsStuck(t *testing.T) {
 	plans, tight := 0, 0
 	for seed := range uint64(6000) {
-		p, err := model.Compile(modelgen.RandomPipeline(seed, 5))
+		pl := modelgen.RandomPipeline(seed, 5)
+		if seed%3 == 0 {
+			for d := range pl.Devices {
+				pl.Devices[d].Limit = model.Bytes(seed / 3 % 14)
+			}
+		}
+		p, err := model.Compile(pl)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -39,8 +45,8 @@ func TestDecoderNeverGetsStuck(t *testing.T) {
 		}
 	}
 	t.Logf("%d plans, %d problems too tight for one micro-batch", plans, tight)
-	if plans < 1000 {
-		t.Errorf("only %d plans: the test has lost its material", plans)
+	if plans < 1000 || tight < 100 {
+		t.Error("the test has lost its material")
 	}
 }
 
@@ -54,6 +60,10 @@ func randomRule(p *model.Problem, seed uint64) *cssr.Rule {
 	}
 	rule.Frugal, rule.Allowance = r.IntN(2) == 0, model.Time(r.IntN(10))
 	rule.Group, rule.GroupStep = r.IntN(4), r.Int64N(30)
+	for d := range p.NumDevices() {
+		rule.Actor = append(rule.Actor, int32(r.IntN(4)))
+		rule.Memory = append(rule.Memory, p.Limits[d])
+	}
 	for range p.Pipeline.Stages {
 		rule.Fuse = append(rule.Fuse, r.IntN(2) == 0)
 	}
@@ -63,6 +73,39 @@ func randomRule(p *model.Problem, seed uint64) *cssr.Rule {
 		}
 	}
 	return rule
+}
+
+// TestRulesAreChecked demands a typed error that names the field.
+func TestRulesAreChecked(t *testing.T) {
+	p := modelgen.Unit(2, 3)
+	for field, spoil := range map[string]func(*cssr.Rule){
+		"Offset":   func(r *cssr.Rule) { r.Offset = r.Offset[:3] },
+		"Slope":    func(r *cssr.Rule) { r.Slope = append(r.Slope, 1) },
+		"Cap":      func(r *cssr.Rule) { r.Cap = r.Cap[:1] },
+		"Patience": func(r *cssr.Rule) { r.Patience = r.Patience[:1] },
+		"Actor":    func(r *cssr.Rule) { r.Actor = []int32{1} },
+		"Memory":   func(r *cssr.Rule) { r.Memory = []model.Bytes{1} },
+		"Fuse":     func(r *cssr.Rule) { r.Fuse = []bool{true} },
+		"Order":    func(r *cssr.Rule) { r.Order = []int32{0, 1, 1} },
+	} {
+		rule := cssr.NewRule(p)
+		spoil(rule)
+		_, err := cssr.NewDecoder(p).Decode(context.Background(), rule, 0)
+		var wrong *cssr.RuleError
+		if !errors.As(err, &wrong) || wrong.Field != field {
+			t.Errorf("%s: error %v", field, err)
+		}
+	}
+}
+
+// TestDecodeEndsWithTheContext demands that a long decode stops.
+func TestDecodeEndsWithTheContext(t *testing.T) {
+	p := modelgen.Unit(8, 1000)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := cssr.NewDecoder(p).Decode(ctx, cssr.NewRule(p), 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context canceled", err)
+	}
 }
 
 // TestCutoffGivesUp demands that a cutoff ends exactly the decodes that reach it.

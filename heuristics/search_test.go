@@ -80,6 +80,86 @@ func TestSearchReportsWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// TestSearchRefusesOnlyWhatCannotFit compares refusals on random limits with the
+// proof of infeasibility. On a chain of stages they agree; on other graphs the
+// search may refuse more, but nothing that is proved infeasible gets a plan.
+func TestSearchRefusesOnlyWhatCannotFit(t *testing.T) {
+	chains, proved, unproved := 0, 0, 0
+	for seed := range uint64(4000) {
+		pl := modelgen.RandomPipeline(seed, 3)
+		for d := range pl.Devices {
+			pl.Devices[d].Limit = model.Bytes((seed*7 + uint64(d)*3) % 14)
+		}
+		p, err := model.Compile(pl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = heuristics.Search(context.Background(), p, heuristics.Options{Tries: 1})
+		var memory *cssr.MemoryError
+		refused, infeasible := errors.As(err, &memory), bound.Infeasible(p) != nil
+		if err != nil && !refused {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		switch {
+		case infeasible && !refused:
+			t.Errorf("seed %d: a plan for a problem that is proved infeasible", seed)
+		case infeasible:
+			proved++
+		case refused && isChain(pl):
+			t.Errorf("seed %d: refused without a proof: %v", seed, memory)
+		case refused:
+			unproved++
+		}
+		if isChain(pl) {
+			chains++
+		}
+	}
+	t.Logf("%d chains; %d proved infeasible, %d refused without proof", chains, proved, unproved)
+}
+
+func isChain(pl *model.Pipeline) bool {
+	for s, st := range pl.Stages {
+		if s == 0 && len(st.After) > 0 || s > 0 && (len(st.After) != 1 || st.After[0] != s-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestNamedSchedulesAreAlwaysTried demands the plan of a named schedule where a
+// single rule does worse.
+func TestNamedSchedulesAreAlwaysTried(t *testing.T) {
+	p := modelgen.Problem(modelgen.Spec{Devices: 8, MicroBatches: 32,
+		F: []model.Time{10}, I: []model.Time{11}, W: []model.Time{9}, Latency: 1,
+		Activation: []model.Bytes{1}, Limit: []model.Bytes{8}})
+	r, err := heuristics.Search(context.Background(), p, heuristics.Options{Tries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Rule != "zb-h1" {
+		t.Errorf("value %d by %s, want that of zb-h1", r.Value, r.Rule)
+	}
+}
+
+// TestSearchDoesNotDependOnTheUnit demands the same order for costs that are
+// multiplied by a large factor.
+func TestSearchDoesNotDependOnTheUnit(t *testing.T) {
+	var orders [][][]model.OpID
+	for _, unit := range []model.Time{1, 1e13} {
+		p := modelgen.Problem(modelgen.Spec{Devices: 3, MicroBatches: 6, Latency: unit,
+			F: []model.Time{10 * unit, 7 * unit, 12 * unit}, I: []model.Time{11 * unit}, W: []model.Time{9 * unit},
+			Activation: []model.Bytes{1}, Limit: []model.Bytes{3}})
+		r, err := heuristics.Search(context.Background(), p, heuristics.Options{Seed: 3, Tries: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		orders = append(orders, r.Plan.Order)
+	}
+	if !reflect.DeepEqual(orders[0], orders[1]) {
+		t.Error("the order depends on the unit of time")
+	}
+}
+
 // TestSearchChoosesFusion demands the optimum of a case where only some backward
 // passes should be fused (the fused one is shorter than its two halves).
 func TestSearchChoosesFusion(t *testing.T) {
