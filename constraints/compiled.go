@@ -33,6 +33,9 @@ func CheckCompiled(p *model.Problem) *Report {
 	for _, r := range c.surplus {
 		c.differ(r, "the pipeline has no such operation")
 	}
+	if c.report.OK() {
+		c.derived()
+	}
 	return c.report
 }
 

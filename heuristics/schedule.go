@@ -61,7 +61,7 @@ func Schedules() []Schedule {
 		{
 			Name: "looped-bfs", Title: "Looped breadth-first",
 			Paper:     "Lamy-Poirier: Breadth-First Pipeline Parallelism, MLSys 2023, arXiv:2211.05953",
-			Placement: "loop", Shapes: "v stages per device, any M",
+			Placement: "loop", Shapes: "v stages per device, any M; backward from the last micro-batch to the first",
 			Makespan: "3(Mv+P-1) from M = P up", Peak: "Mv",
 			Backward: model.Fused, build: listed(loopedBreadthFirst),
 		},
@@ -104,12 +104,13 @@ func Schedules() []Schedule {
 }
 
 // Build returns the plan of the schedule for p, with every operation that p has.
-// The plan may exceed memory limits. Where p was
-// compiled with another mode than s.Backward, a schedule that names full
-// backward passes runs the two halves one right after the other.
+// The plan may exceed memory limits. Where p was compiled with another mode than
+// s.Backward, a schedule that names full backward passes runs the two halves one
+// right after the other.
 //
-// Cost O(operations) time and memory; a *ShapeError where the stages of p lie
-// in another way than the schedule needs.
+// Cost O(operations) time and memory; zbv, v-half and v-min take up to some
+// hundred times longer, growing with the square of the devices. Error: a
+// *ShapeError where the stages of p lie in another way than the schedule needs.
 func (s Schedule) Build(p *model.Problem) (*model.Plan, error) {
 	c, err := newChain(s, p)
 	if err != nil {

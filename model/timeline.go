@@ -13,7 +13,8 @@ import (
 // Cost O(operations + precedences) time, 8 bytes for each operation ID.
 // Errors: *PlanError for an entry that names no operation, sits on a device
 // that does not run it, or stands twice; *CycleError when the orders contradict
-// the precedences or lack a predecessor.
+// the precedences or lack a predecessor; a plain error for a plan of another
+// number of devices, or a wait edge that names no operation.
 func Evaluate(p *Problem, plan *Plan) (*Timeline, error) {
 	e := newEvaluator(p, plan)
 	if err := e.checkForm(plan.Waits); err != nil {

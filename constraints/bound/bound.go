@@ -109,22 +109,22 @@ func report(p *model.Problem, f finding, memory bool) Bound {
 	case f.refuted:
 		b.Kind = Windows
 		b.Reason = fmt.Sprintf("in less than %s, %s would have no time for all its operations between what must precede and what must follow them",
-			ticks(p, f.value), name)
+			p.FormatTime(f.value), name)
 		return b
 	case f.head == 0 && f.tail == 0:
 		b.Kind = Work
-		b.Reason = fmt.Sprintf("%s is busy for %s", name, ticks(p, f.work))
+		b.Reason = fmt.Sprintf("%s is busy for %s", name, p.FormatTime(f.work))
 	case f.jobs == 1:
 		b.Kind = Path
-		b.Reason = fmt.Sprintf("operations that must follow one another, on and around %s, take %s", name, ticks(p, f.value))
+		b.Reason = fmt.Sprintf("operations that must follow one another, on and around %s, take %s", name, p.FormatTime(f.value))
 	default:
 		b.Kind = Machine
-		b.Reason = fmt.Sprintf("%s is busy for %s", name, ticks(p, f.work))
+		b.Reason = fmt.Sprintf("%s is busy for %s", name, p.FormatTime(f.work))
 		if f.head > 0 {
-			b.Reason += fmt.Sprintf(", which cannot begin before %s", ticks(p, f.head))
+			b.Reason += fmt.Sprintf(", which cannot begin before %s", p.FormatTime(f.head))
 		}
 		if f.tail > 0 {
-			b.Reason += fmt.Sprintf(", after which %s must follow", ticks(p, f.tail))
+			b.Reason += fmt.Sprintf(", after which %s must follow", p.FormatTime(f.tail))
 		}
 	}
 	if memory {
@@ -132,14 +132,4 @@ func report(p *model.Problem, f finding, memory bool) Bound {
 		b.Reason += ", as memory limits make operations wait"
 	}
 	return b
-}
-
-// ticks formats a time in the problem's unit.
-func ticks(p *model.Problem, t model.Time) string {
-	u := p.Pipeline.TimeUnit
-	name := u.Name
-	if name == "" {
-		name = "ticks"
-	}
-	return u.Format(int64(t)) + " " + name
 }

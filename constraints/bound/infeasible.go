@@ -70,17 +70,8 @@ func infeasibility(p *model.Problem, d int, need model.Bytes, row int) *Infeasib
 		r := &p.Rows[row]
 		what = fmt.Sprintf("for a single micro-batch, at the %s of stage %d", p.Kinds[r.Kind].Name, r.Stage)
 	}
+	atLeast := p.Pipeline.MemoryUnit.SizeUp(int64(need))
 	return &Infeasibility{Device: d, Need: need, Limit: limit,
 		Reason: fmt.Sprintf("%s needs %s %s; its limit is %s: a limit of %s would fit",
-			p.DeviceName(d), amount(p, need), what, amount(p, limit), amount(p, need))}
-}
-
-// amount formats memory in the problem's unit.
-func amount(p *model.Problem, b model.Bytes) string {
-	u := p.Pipeline.MemoryUnit
-	text := u.Format(int64(b))
-	if u.Name != "" {
-		text += " " + u.Name
-	}
-	return text
+			p.DeviceName(d), atLeast, what, p.FormatMemory(limit), atLeast)}
 }
