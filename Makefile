@@ -92,4 +92,4 @@ fuzz: ## every fuzz target for FUZZTIME (default 10s)
 	done
 
 clean: ## remove what the targets built
-	rm -rf bin out coverage.out coverage.html
+	rm -rf bin

@@ -26,11 +26,11 @@ func TestCircles(t *testing.T) {
 	}{
 		{instant(1, [][]model.OpID{{0, 1, 3, 5, 2, 4}}), ""},
 		{instant(1, [][]model.OpID{{0, 2, 4, 1, 5, 3}}),
-			"order: 0I1, 0W1 take no time, all at 0, and each waits for the next, the last for the first"},
+			"order: 0I1, 0W1 take no time, all at 0 ticks, and each waits for the next, the last for the first"},
 		{instant(2, [][]model.OpID{{0, 2, 4, 1, 3, 5}, {6, 8, 7, 9, 10, 11}}), ""},
 		{instant(2, [][]model.OpID{{0, 2, 4, 1, 3, 5}, {7, 9, 6, 8, 10, 11}}),
-			"order: 0F1, 0W0, 0I0, 1I0, 1F0, 1I1, 1F1 take no time, all at 0, and each waits for the next, the last for the first"},
-		{instant(1, [][]model.OpID{{0, 2, 4, 1, 3, 5}}, model.Wait{Before: 3, After: 0}), "order: 0F0, 0I1, 0F1, 0W0, 0I0 take no time, all at 0, and each waits for the next, the last for the first"},
+			"order: 0F1, 0W0, 0I0, 1I0, 1F0, 1I1, 1F1 take no time, all at 0 ticks, and each waits for the next, the last for the first"},
+		{instant(1, [][]model.OpID{{0, 2, 4, 1, 3, 5}}, model.Wait{Before: 3, After: 0}), "order: 0F0, 0I1, 0F1, 0W0, 0I0 take no time, all at 0 ticks, and each waits for the next, the last for the first"},
 		{instant(1, [][]model.OpID{{0, 2, 4, 1, 3, 5}}, model.Wait{Before: 4, After: 4}), "order: 0W0 waits for itself"},
 	} {
 		got := ""

@@ -214,14 +214,7 @@ func (j *judge) reportMemory(l *ledger, op model.OpID) {
 }
 
 // time writes ticks as a number of the user's unit.
-func (j *judge) time(t model.Time) string { return amount(j.p.Pipeline.TimeUnit, int64(t)) }
+func (j *judge) time(t model.Time) string { return j.p.FormatTime(t) }
 
 // bytes writes an amount of memory as a number of the user's unit.
-func (j *judge) bytes(b model.Bytes) string { return amount(j.p.Pipeline.MemoryUnit, int64(b)) }
-
-func amount(u model.Unit, n int64) string {
-	if u.Name == "" {
-		return u.Format(n)
-	}
-	return u.Format(n) + " " + u.Name
-}
+func (j *judge) bytes(b model.Bytes) string { return j.p.FormatMemory(b) }

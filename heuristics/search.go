@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
@@ -202,8 +204,14 @@ func (s *search) tryBatch(ctx context.Context) error {
 		batch[i].recipe = s.candidate()
 	}
 	var group sync.WaitGroup
+	var fault atomic.Value
 	for worker := range s.o.Workers {
 		group.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					fault.Store(fmt.Sprintf("%v\n%s", r, debug.Stack()))
+				}
+			}()
 			for i := worker; i < len(batch); i += s.o.Workers {
 				if ctx.Err() == nil {
 					s.decode(ctx, s.decoder(worker), &batch[i])
@@ -212,6 +220,9 @@ func (s *search) tryBatch(ctx context.Context) error {
 		})
 	}
 	group.Wait()
+	if f := fault.Load(); f != nil {
+		panic(f) // in the caller's goroutine, where it can be recovered
+	}
 	for i := range batch {
 		a := &batch[i]
 		if a.err != nil {

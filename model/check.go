@@ -1,9 +1,48 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
+
+// PipelineError reports what a pipeline cannot have.
+type PipelineError struct {
+	Pipeline      string // its name, may be empty
+	Stage, Device int    // what is wrong there; -1 if it is neither a stage nor a device
+	Err           error
+}
+
+func (e *PipelineError) Error() string {
+	text := e.Err.Error()
+	switch {
+	case e.Stage >= 0:
+		text = fmt.Sprintf("stage %d: %s", e.Stage, text)
+	case e.Device >= 0:
+		text = fmt.Sprintf("device %d: %s", e.Device, text)
+	}
+	if e.Pipeline != "" {
+		text = fmt.Sprintf("pipeline %q: %s", e.Pipeline, text)
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *PipelineError) Unwrap() error { return e.Err }
+
+func atStage(s int, err error) error { return &PipelineError{Stage: s, Device: -1, Err: err} }
+
+func atDevice(d int, err error) error { return &PipelineError{Stage: -1, Device: d, Err: err} }
+
+// refuse returns a PipelineError about pl.
+func (pl *Pipeline) refuse(err error) error {
+	var e *PipelineError
+	if !errors.As(err, &e) {
+		e = &PipelineError{Stage: -1, Device: -1, Err: err}
+	}
+	e.Pipeline = pl.Name
+	return e
+}
 
 // check tests the form of a pipeline and returns its stages in topological
 // order of the stage graph.
@@ -11,15 +50,16 @@ func (pl *Pipeline) check() ([]int, error) {
 	if err := pl.checkCounts(); err != nil {
 		return nil, err
 	}
+	routes := pl.NumRoutes()
 	for s := range pl.Stages {
-		if err := pl.checkStage(s); err != nil {
-			return nil, fmt.Errorf("stage %d: %w", s, err)
+		if err := pl.checkStage(s, routes); err != nil {
+			return nil, atStage(s, err)
 		}
 	}
 	if err := pl.checkLinks(); err != nil {
 		return nil, err
 	}
-	order, err := pl.StageOrder()
+	order, err := pl.stageOrder()
 	if err != nil {
 		return nil, err
 	}
@@ -43,14 +83,15 @@ func (pl *Pipeline) checkCounts() error {
 	case int(pl.Objective) >= len(objectiveNames):
 		return fmt.Errorf("unknown objective %d", pl.Objective)
 	}
+	routes := pl.NumRoutes()
 	for m, r := range pl.Routes {
-		if r < 0 || r >= pl.NumRoutes() {
-			return fmt.Errorf("micro-batch %d has route %d: there are %d", m, r, pl.NumRoutes())
+		if r < 0 || r >= routes {
+			return fmt.Errorf("micro-batch %d has route %d: there are %d", m, r, routes)
 		}
 	}
 	for d, dev := range pl.Devices {
 		if dev.Limit < 0 {
-			return fmt.Errorf("device %d: memory limit %d is negative", d, dev.Limit)
+			return atDevice(d, fmt.Errorf("memory limit %d is negative", dev.Limit))
 		}
 	}
 	if err := pl.TimeUnit.Validate(); err != nil {
@@ -59,10 +100,10 @@ func (pl *Pipeline) checkCounts() error {
 	return pl.MemoryUnit.Validate()
 }
 
-func (pl *Pipeline) checkStage(s int) error {
+func (pl *Pipeline) checkStage(s, routes int) error {
 	st := &pl.Stages[s]
-	if n := len(st.Replicas); n != 1 && n != pl.NumRoutes() {
-		return fmt.Errorf("%d replicas: 1 or one for each of %d routes is needed", n, pl.NumRoutes())
+	if n := len(st.Replicas); n != 1 && n != routes {
+		return fmt.Errorf("%d replicas: 1 or one for each of %d routes is needed", n, routes)
 	}
 	if st.Backward > Auto {
 		return fmt.Errorf("unknown backward mode %d", st.Backward)
@@ -101,11 +142,12 @@ func (r *Replica) check(devices int) error {
 	if len(r.Devices) == 0 {
 		return fmt.Errorf("sits on no device")
 	}
-	for i, d := range r.Devices {
+	sorted := slices.Sorted(slices.Values(r.Devices))
+	for i, d := range sorted {
 		if d < 0 || d >= devices {
 			return fmt.Errorf("sits on device %d: there are %d", d, devices)
 		}
-		if slices.Contains(r.Devices[:i], d) {
+		if i > 0 && d == sorted[i-1] {
 			return fmt.Errorf("lists device %d twice", d)
 		}
 	}
@@ -140,9 +182,9 @@ func (pl *Pipeline) checkLinks() error {
 	return nil
 }
 
-// StageOrder returns the stages in topological order of the stage graph (a chain
+// stageOrder returns the stages in topological order of the stage graph (a chain
 // in chain order), or an error that names a stage on or behind a cycle.
-func (pl *Pipeline) StageOrder() ([]int, error) {
+func (pl *Pipeline) stageOrder() ([]int, error) {
 	waits := make([]int, len(pl.Stages))
 	after := make([][]int, len(pl.Stages))
 	for s, st := range pl.Stages {
@@ -194,7 +236,7 @@ func (p *Problem) checkStatics() error {
 		for _, r := range st.Replicas {
 			for _, d := range r.Devices {
 				if st.Static > maxTotal-total[d] {
-					return fmt.Errorf("device %d: the static memory adds up to more than 2^61; use a coarser unit", d)
+					return atDevice(d, errors.New("the static memory adds up to more than 2^61; use a coarser unit"))
 				}
 				total[d] += st.Static
 			}
@@ -228,11 +270,11 @@ func (p *Problem) checkTotals() error {
 		d := row.Duration
 		if pl.Factors != nil && !row.Fixed && !row.Single {
 			if d%Time(pl.FactorScale) != 0 {
-				return fmt.Errorf("stage %d: duration %d is not a multiple of the factor scale %d", row.Stage, d, pl.FactorScale)
+				return atStage(row.Stage, fmt.Errorf("duration %d is not a multiple of the factor scale %d", d, pl.FactorScale))
 			}
 			d = d / Time(pl.FactorScale)
 			if d > 0 && factor > maxTotal/d {
-				return fmt.Errorf("stage %d: durations overflow; use a coarser unit", row.Stage)
+				return atStage(row.Stage, errors.New("durations overflow; use a coarser unit"))
 			}
 			d *= factor
 		}

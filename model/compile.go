@@ -1,17 +1,15 @@
 package model
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Compile checks a Pipeline and turns it into a Problem. It refuses what no
 // schedule could satisfy by its form (indices out of range, a cyclic stage
-// graph, numbers that overflow), and names the field. Cost O(rows).
+// graph, numbers that overflow), and names the field. Errors are *PipelineError. Cost
+// O(rows).
 func Compile(pl *Pipeline) (*Problem, error) {
 	order, err := pl.check()
 	if err != nil {
-		return nil, fmt.Errorf("pipeline %q: %w", pl.Name, err)
+		return nil, pl.refuse(err)
 	}
 	p := &Problem{Pipeline: pl, Kinds: StandardKinds(), Identical: identical(pl)}
 	p.members, p.position = routes(pl)
@@ -21,10 +19,10 @@ func Compile(pl *Pipeline) (*Problem, error) {
 	c := compiler{p: p, pl: pl, links: newLinkTable(pl), order: order}
 	c.run()
 	if err := p.index(); err != nil {
-		return nil, fmt.Errorf("pipeline %q: %w", pl.Name, err)
+		return nil, pl.refuse(err)
 	}
 	if err := p.checkTotals(); err != nil {
-		return nil, fmt.Errorf("pipeline %q: %w", pl.Name, err)
+		return nil, pl.refuse(err)
 	}
 	return p, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // decode reads the next value into the variable that v points to: structs by
-// their json tags, slices, pointers (null is nil), strings, integers, booleans.
+// their json tags, slices, pointers (null is nil), strings, signed integers, uint64, booleans.
 // Unknown keys are errors.
 func (r *jsonReader) decode(v any) error { return r.value(reflect.ValueOf(v).Elem()) }
 
@@ -37,6 +37,10 @@ func (r *jsonReader) value(v reflect.Value) error {
 			return r.expected("true or false")
 		}
 		return nil
+	case reflect.Uint64:
+		n, err := r.natural()
+		v.SetUint(n)
+		return err
 	default:
 		return r.signed(v)
 	}

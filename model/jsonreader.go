@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 
 // FileError reports where and why a plan file cannot be read.
 type FileError struct {
-	Line, Column int    // from 1; the column counts bytes
+	Line, Column int    // from 1; the column counts characters
 	Path         string // of the value, such as problem.stages[3].forward; "" at the top
 	Reason       string
 	Err          error // what the reason says, if it came from elsewhere, else nil
@@ -46,25 +47,83 @@ type pathStep struct {
 	index int
 }
 
+func (s pathStep) isIndex() bool { return s.key == "" }
+
+// steps returns a path of keys.
+func steps(keys ...string) []pathStep {
+	path := make([]pathStep, len(keys))
+	for i, key := range keys {
+		path[i].key = key
+	}
+	return path
+}
+
+// shownKey returns a key as paths show it.
+func shownKey(key string) string {
+	if !isShortLine(key) {
+		return fmt.Sprintf("%.60q", key)
+	}
+	return key
+}
+
 // fail returns an error at an offset of the text.
 func (r *jsonReader) fail(at int, format string, args ...any) error {
 	var path strings.Builder
 	for i, s := range r.path {
 		switch {
-		case s.key == "":
+		case s.isIndex():
 			fmt.Fprintf(&path, "[%d]", s.index)
 		case i > 0:
-			path.WriteString("." + s.key)
+			path.WriteString("." + shownKey(s.key))
 		default:
-			path.WriteString(s.key)
+			path.WriteString(shownKey(s.key))
 		}
 	}
 	before := r.text[:min(at, len(r.text))]
+	line := before[strings.LastIndexByte(before, '\n')+1:]
 	return &FileError{
-		Line: 1 + strings.Count(before, "\n"), Column: len(before) - strings.LastIndexByte(before, '\n'),
+		Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(line),
 		Path: path.String(), Reason: fmt.Sprintf(format, args...),
 	}
 }
+
+// failAt returns an error at the value to which a path leads from the value at
+// an offset, or as far on the way as there are values.
+func (r *jsonReader) failAt(at int, path []pathStep, format string, args ...any) error {
+	r.pos = at
+	for _, step := range path {
+		if !r.enter(step) {
+			break
+		}
+	}
+	return r.fail(r.pos, format, args...)
+}
+
+// enter moves from a value to a member or element of it; false if there is none.
+// The values on the way have been read before.
+func (r *jsonReader) enter(step pathStep) bool {
+	start, depth := r.pos, len(r.path)
+	visit := func(found bool) error {
+		if found {
+			r.next()
+			return errFound
+		}
+		return r.skip()
+	}
+	var err error
+	if step.isIndex() {
+		err = r.array(func(i int) error { return visit(i == step.index) })
+	} else {
+		err = r.object(func(key string, _ int) error { return visit(key == step.key) })
+	}
+	if err != errFound {
+		r.pos, r.path = start, r.path[:depth]
+	}
+	return err == errFound
+}
+
+// errFound ends the search for a value.
+var errFound = errors.New("found")
 
 // expected returns an error at the next value that says what it should be.
 func (r *jsonReader) expected(what string) error {
@@ -213,7 +272,15 @@ func (r *jsonReader) skipString(escaped *bool) bool {
 
 // integer reads a whole number in plain digits.
 func (r *jsonReader) integer() (int64, error) {
-	const what = "a whole number"
+	return number(r, "a whole number", strconv.ParseInt)
+}
+
+// natural reads a whole number from 0.
+func (r *jsonReader) natural() (uint64, error) {
+	return number(r, "a whole number from 0", strconv.ParseUint)
+}
+
+func number[T int64 | uint64](r *jsonReader, what string, parse func(string, int, int) (T, error)) (T, error) {
 	r.next()
 	end := r.pos
 	for end < len(r.text) && (isDigit(r.text[end]) || r.text[end] == '-') {
@@ -223,7 +290,7 @@ func (r *jsonReader) integer() (int64, error) {
 	if end < len(r.text) && strings.IndexByte(".eE+", r.text[end]) >= 0 {
 		return 0, r.expected(what + " without point or exponent")
 	}
-	n, err := strconv.ParseInt(token, 10, 64)
+	n, err := parse(token, 10, 64)
 	if err != nil || (n != 0 && strings.TrimLeft(token, "-")[0] == '0') || (n == 0 && token != "0") {
 		return 0, r.expected(what)
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -20,7 +21,7 @@ var defaultPlanLimits = planLimits{microBatches: 1 << 26, replicas: 1 << 20, rep
 // times and figures that the file records. Whether the orders make a valid plan
 // and the times are right is for the judge to say: DecodePlan only makes sure
 // that there is one order for each device, that every name is an operation of
-// the problem, and that times are given for all operations or none.
+// the problem, and that free text is short and printable.
 //
 // Unknown keys, keys given twice, wrong types and trailing data are errors.
 // Errors are *FileError, with the place. Cost O(len(data) + operations).
@@ -60,7 +61,7 @@ type planMember struct {
 var planMembers = []planMember{
 	{"format", true, (*planDecoder).format},
 	{"version", true, (*planDecoder).version},
-	{"provenance", false, func(d *planDecoder) error { return d.r.decode(&d.file.Provenance) }},
+	{"provenance", false, (*planDecoder).provenance},
 	{"problem", true, (*planDecoder).problem},
 	{"figures", false, func(d *planDecoder) error { return d.r.decode(&d.file.Figures) }},
 	{"order", true, (*planDecoder).orders},
@@ -146,15 +147,50 @@ func (d *planDecoder) problem() error {
 	}
 	switch {
 	case pl.MicroBatches > d.limits.microBatches:
-		return d.r.fail(at, "%d micro_batches; a plan file may have %d", pl.MicroBatches, d.limits.microBatches)
+		return d.r.failAt(at, steps("micro_batches"), "%d micro-batches; a plan file may have %d", pl.MicroBatches, d.limits.microBatches)
 	case pl.NumRoutes() > d.limits.replicas/max(len(pl.Stages), 1):
-		return d.r.fail(at, "%d stages with up to %d replicas; a plan file may have %d in all", len(pl.Stages), pl.NumRoutes(), d.limits.replicas)
+		return d.r.failAt(at, steps("stages"), "%d stages with up to %d replicas; a plan file may have %d in all", len(pl.Stages), pl.NumRoutes(), d.limits.replicas)
 	}
 	p, err := Compile(pl)
 	if err != nil {
-		return d.wrap(at, err)
+		return d.refuse(at, err)
 	}
 	d.file.Problem, d.namer = p, NewNamer(p)
+	return nil
+}
+
+// refuse returns what Compile says of the problem at an offset, at the stage or
+// device that it is about.
+func (d *planDecoder) refuse(at int, err error) error {
+	var path []pathStep
+	var wrong *PipelineError
+	if errors.As(err, &wrong) {
+		switch {
+		case wrong.Stage >= 0:
+			path = append(steps("stages"), pathStep{index: wrong.Stage})
+		case wrong.Device >= 0:
+			path = append(steps("devices"), pathStep{index: wrong.Device})
+		}
+		err = wrong.Err
+	}
+	file := d.r.failAt(at, path, "%v", err).(*FileError)
+	file.Err = err
+	return file
+}
+
+func (d *planDecoder) provenance() error {
+	at, p := d.r.pos, &d.file.Provenance
+	if err := d.r.decode(p); err != nil {
+		return err
+	}
+	texts := []struct{ key, text string }{
+		{"tool", p.Tool}, {"version", p.Version}, {"engine", p.Engine}, {"schedule", p.Schedule}, {"created", p.Created},
+	}
+	for _, t := range texts {
+		if !isShortLine(t.text) {
+			return d.r.failAt(at, steps(t.key), notShortLine)
+		}
+	}
 	return nil
 }
 
@@ -271,48 +307,4 @@ func (d *planDecoder) waits() error {
 		}
 		return err
 	})
-}
-
-// times reads one start for each entry of the orders.
-func (d *planDecoder) times() error {
-	at, p, orders := d.r.pos, d.file.Problem, d.file.Plan.Order
-	start := slices.Repeat([]Time{Absent}, p.NumOps())
-	devices := 0
-	err := d.r.array(func(dev int) error {
-		if dev >= len(orders) {
-			return d.r.fail(d.r.pos, "there is no device %d", dev)
-		}
-		devices++
-		return d.deviceTimes(orders[dev], start)
-	})
-	if err == nil && devices < len(orders) {
-		err = d.r.fail(at, "times of %d devices; the orders have %d", devices, len(orders))
-	}
-	d.file.Times = &Timeline{Start: start}
-	return err
-}
-
-func (d *planDecoder) deviceTimes(order []OpID, start []Time) error {
-	n := 0
-	d.r.next()
-	at := d.r.pos
-	err := d.r.array(func(i int) error {
-		t, err := d.r.integer()
-		if n++; err != nil || i >= len(order) {
-			return err
-		}
-		op := order[i]
-		switch {
-		case t < 0:
-			return d.r.fail(d.r.pos, "%s starts at %d, before 0", d.file.Problem.Name(op), t)
-		case start[op] != Absent && start[op] != Time(t):
-			return d.r.fail(d.r.pos, "%s starts at %d here and at %d before; leave out times to have them computed", d.file.Problem.Name(op), t, start[op])
-		}
-		start[op] = Time(t)
-		return nil
-	})
-	if err == nil && n != len(order) {
-		err = d.r.fail(at, "%d times for %d operations; leave out times to have them computed", n, len(order))
-	}
-	return err
 }

@@ -34,6 +34,10 @@ type PlanFile struct {
 	Figures    *Figures  // nil: not recorded
 	Times      *Timeline // nil: not recorded; after DecodePlan as recorded, right or not
 	Orders     OrderForm
+
+	// Misfits says, after DecodePlan, why recorded times belong to other orders, one
+	// sentence each; then Times is nil. Encode ignores it.
+	Misfits []string
 }
 
 // Provenance says where a plan came from. It is the only part of a plan file
@@ -43,7 +47,7 @@ type Provenance struct {
 	Version  string `json:"version,omitempty"` // of the tool
 	Engine   string `json:"engine,omitempty"`
 	Schedule string `json:"schedule,omitempty"` // named schedule, if one was built
-	Seed     int64  `json:"seed,omitempty"`
+	Seed     uint64 `json:"seed,omitempty"`
 	Created  string `json:"created,omitempty"` // RFC 3339
 }
 

@@ -135,7 +135,7 @@ func TestPlanFileKeepsEveryField(t *testing.T) {
 	p := compile(t, everything())
 	f := &model.PlanFile{
 		Problem: p, Plan: shuffled(p, 1), Figures: &model.Figures{Value: 9, Bound: 0},
-		Provenance: model.Provenance{Tool: "flexpipe", Version: "v1", Engine: "lcg", Schedule: "1f1b", Seed: -3, Created: "2025-01-01T00:00:00Z"},
+		Provenance: model.Provenance{Tool: "flexpipe", Version: "v1", Engine: "lcg", Schedule: "1f1b", Seed: 1<<64 - 1, Created: "2025-01-01T00:00:00Z"},
 	}
 	f.Plan.Waits = []model.Wait{{Before: 0, After: 1}}
 	roundTrip(t, f)
@@ -207,13 +207,13 @@ func TestDecodePlanErrors(t *testing.T) {
 		{`"micro_batches"`, `"objective": "span", "objective"`, `(problem): key "objective" is given twice`},
 		{`"objective"`, `"Objective"`, `(problem): unknown key "Objective"; the keys here are name,`},
 		{`{},`, `null,`, `line 9, column 7 (problem.devices[0]): "null" stands where an object is expected`},
-		{`{},`, `{"memory_limit":-4},`, "memory limit -4 is negative"},
-		{`"makespan"`, `"time"`, `unknown objective "time"; known are ["makespan" "span"]`},
-		{`"devices":[1]`, `"devices":[2]`, "line 5, column 14 (problem): pipeline \"\": stage 1: sits on device 2"},
+		{`{},`, `{"memory_limit":-4},`, "line 9, column 7 (problem.devices[0]): memory limit -4 is negative"},
+		{`"makespan"`, `"time"`, `line 6, column 18 (problem.objective): "time" is not known; known are ["makespan" "span"]`},
+		{`"devices":[1]`, `"devices":[2]`, "line 14, column 7 (problem.stages[1]): sits on device 2"},
 		{`"devices":[1],"forward":1`, `"devices":[1]`, "has no forward"},
-		{`"devices":[1],"forward":1`, `"devices":[1],"forward":-1`, "duration -1 is negative"},
-		{`"devices":[1]`, `"replicas":[]`, "stage 1 has devices or durations beside its list of replicas"},
-		{`"micro_batches": 2`, `"micro_batches": 99999999`, "99999999 micro_batches; a plan file may have 67108864"},
+		{`"devices":[1],"forward":1`, `"devices":[1],"forward":-1`, "line 14, column 7 (problem.stages[1]): duration -1 is negative"},
+		{`"devices":[1]`, `"replicas":[]`, "(problem.stages[1]): devices or durations stand beside the list of replicas"},
+		{`"micro_batches": 2`, `"micro_batches": 99999999`, "line 7, column 22 (problem.micro_batches): 99999999 micro-batches; a plan file may have 67108864"},
 		{`"0F1"`, `"0F2"`, `line 19, column 12 (order[0][1]): operation "0F2": there is no micro-batch 2; they are 0 to 1`},
 		{`"0F1"`, `7`, `(order[0][1]): "7" stands where a string is expected`},
 		{`"0F1"`, `{"period":["0F0"],"step":1,"count":3}`, "(order[0][1]): a period is repeated 3 times"},
@@ -224,9 +224,17 @@ func TestDecodePlanErrors(t *testing.T) {
 		{`["1F0","1I0","1W0","1F1","1I1","1W1"]`, `[],[]`, "there is no device 2; the problem has 2"},
 		{`,
     ["1F0","1I0","1W0","1F1","1I1","1W1"]`, ``, "orders of 1 devices; the problem has 2"},
-		{`[0,1,3,4,6,7]`, `[0,1,3,4,6]`, "(times[0]): 5 times for 6 operations"},
-		{`[0,1,3,4,6,7]`, `[0,1,3,4,6,7,8]`, "(times[0]): 7 times for 6 operations"},
-		{`[0,1,3,4,6,7]`, `[0,1,3,4,6,-7]`, "0W1 starts at -7, before 0"},
+		{`[0,1,3,4,6,7]`, `[0,1,3,4,6,7.5]`, `(times[0][5]): "7.5" stands where a whole number`},
+		{`[0,1,3,4,6,7]`, `"0"`, "(times[0]): a string stands where a list is expected"},
+		{`"tool":"flexpipe"`, `"seed":-1`, `(provenance.seed): "-1" stands where a whole number from 0 is expected`},
+		{`"tool":"flexpipe"`, `"tool":"\u001b[2J"`, "line 4, column 25 (provenance.tool): the text is not a short printable line"},
+		{`"tool":"flexpipe"`, `"to\u001b[2Jol":""`, `(provenance): unknown key "to\x1b[2Jol"`},
+		{`"figures"`, `"é\u0007"`, `line 17, column 3 ("é\a"): unknown key`},
+		{`"objective"`, `"name":"a\nb","objective"`, "line 6, column 12 (problem.name): the text is not a short"},
+		{`"objective"`, `"time_unit":{"name":"\u0007","multiplier":1,"divisor":1},"objective"`, "(problem.time_unit.name): the text is not"},
+		{`"objective"`, `"memory_unit":{"name":"` + strings.Repeat("x", 257) + `","multiplier":1,"divisor":1},"objective"`, "(problem.memory_unit.name): the text is not"},
+		{`{},`, `{"name":"\u009b"},`, "line 9, column 15 (problem.devices[0].name): the text is not"},
+		{`"objective": "makespan"`, `"name": "é", "objective": "é"`, `line 6, column 31 (problem.objective): "é" is not known`},
 		{`"figures": {"value":9,"bound":8}`, `"waits": [["0F0"]]`, "(waits[0]): a wait edge has 2 operations"},
 	} {
 		text := strings.Replace(smallPlan, c.old, c.new, 1)
@@ -237,6 +245,29 @@ func TestDecodePlanErrors(t *testing.T) {
 		var file *model.FileError
 		if !errors.As(err, &file) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s -> %s: error\n\t%v\nwant\n\t%s", c.old, c.new, err, c.want)
+		}
+	}
+}
+
+// TestDecodePlanTellsMisfits edits orders and times: the file stays readable, and
+// what does not fit is told.
+func TestDecodePlanTellsMisfits(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{`[0,1,3,4,6,7]`, `[0,1,3,4,6]`, "device 0 has 5 times for 6 operations"},
+		{`[0,1,3,4,6,7]`, `[0,1,3,4,6,7,8]`, "device 0 has 7 times for 6 operations"},
+		{`[0,1,3,4,6,7]`, `[0,1,3,4,6,-7]`, "0W1 starts at -7 ticks, before 0"},
+		{`"0W0","0I1"`, `"0I1"`, "device 0 has 6 times for 5 operations"},
+		{`"0I1","0W1"`, `"0I1","0F0"`, "0F0 starts at 0 ticks in one place and at 7 ticks in another"},
+		{",\n    [1,2,3,4,5,6]", "", "there are times of 1 device, and orders of 2"},
+		{"[1,2,3,4,5,6]", "[1,2,3,4,5,6], []", "there are times of 3 devices, and orders of 2"},
+	} {
+		text := strings.Replace(smallPlan, c.old, c.new, 1)
+		if text == smallPlan {
+			t.Fatalf("%q does not occur", c.old)
+		}
+		f, err := model.DecodePlan([]byte(text))
+		if err != nil || f.Times != nil || len(f.Misfits) != 1 || f.Misfits[0] != c.want {
+			t.Errorf("%s -> %s: error %v, misfits %+v, want %s", c.old, c.new, err, f, c.want)
 		}
 	}
 }

@@ -128,36 +128,51 @@ type pipelineReader struct {
 	err error
 }
 
-func (b *pipelineReader) fail(format string, args ...any) {
+// fail reports what is wrong at a place below the problem.
+func (b *pipelineReader) fail(path []pathStep, format string, args ...any) {
 	if b.err == nil {
-		b.err = b.r.fail(b.at, format, args...)
+		b.err = b.r.failAt(b.at, path, format, args...)
 	}
 }
 
+// line returns a text, which must be short and printable.
+func (b *pipelineReader) line(path []pathStep, text string) string {
+	if !isShortLine(text) {
+		b.fail(path, notShortLine)
+	}
+	return text
+}
+
+func (b *pipelineReader) unit(key string, u Unit) Unit {
+	b.line(steps(key, "name"), u.Name)
+	return u
+}
+
 // index returns the index of a word, 0 for nil.
-func (b *pipelineReader) index(what string, words []string, word *string) int {
+func (b *pipelineReader) index(path []pathStep, words []string, word *string) int {
 	if word == nil {
 		return 0
 	}
 	i := slices.Index(words, *word)
 	if i < 0 {
-		b.fail("unknown %s %.60q; known are %q", what, *word, words)
+		b.fail(path, "%.60q is not known; known are %q", *word, words)
 	}
 	return max(i, 0)
 }
 
 func (b *pipelineReader) pipeline(j *problemJSON) *Pipeline {
 	pl := &Pipeline{
-		Name: j.Name, TimeUnit: j.TimeUnit, MemoryUnit: j.MemoryUnit,
-		Objective:    Objective(b.index("objective", objectiveNames, j.Objective)),
+		Name: b.line(steps("name"), j.Name), TimeUnit: b.unit("time_unit", j.TimeUnit), MemoryUnit: b.unit("memory_unit", j.MemoryUnit),
+		Objective:    Objective(b.index(steps("objective"), objectiveNames, j.Objective)),
 		MicroBatches: j.MicroBatches, Factors: j.Factors, FactorScale: 1, Routes: j.Routes,
 		Latency:  j.Communication.Latency,
-		Blocking: b.index("communication mode", communicationModes, j.Communication.Mode) == 1,
+		Blocking: b.index(steps("communication", "mode"), communicationModes, j.Communication.Mode) == 1,
 	}
 	if j.FactorScale != nil {
 		pl.FactorScale = *j.FactorScale
 	}
-	for _, d := range j.Devices {
+	for i, d := range j.Devices {
+		b.line(append(steps("devices"), pathStep{index: i}, pathStep{key: "name"}), d.Name)
 		limit := Unlimited
 		if d.Limit != nil {
 			limit = *d.Limit
@@ -174,30 +189,31 @@ func (b *pipelineReader) pipeline(j *problemJSON) *Pipeline {
 }
 
 func (b *pipelineReader) stage(s int, j *stageJSON) Stage {
+	path := append(steps("stages"), pathStep{index: s})
 	st := Stage{
-		After: j.After, Backward: Mode(b.index("backward mode", modeNames, j.Backward)),
+		After: j.After, Backward: Mode(b.index(append(path, pathStep{key: "backward"}), modeNames, j.Backward)),
 		Activation: j.Activation, FreedByInput: j.FreedByInput, Static: j.Static,
 	}
 	if j.Replicas == nil {
-		st.Replicas = []Replica{b.replica(s, &j.replicaJSON)}
+		st.Replicas = []Replica{b.replica(path, &j.replicaJSON)}
 		return st
 	}
 	if !j.replicaJSON.isZero() {
-		b.fail("stage %d has devices or durations beside its list of replicas; move them into the list", s)
+		b.fail(path, "devices or durations stand beside the list of replicas; move them into the list")
 	}
 	for i := range j.Replicas {
-		st.Replicas = append(st.Replicas, b.replica(s, &j.Replicas[i]))
+		st.Replicas = append(st.Replicas, b.replica(append(path, pathStep{key: "replicas"}, pathStep{index: i}), &j.Replicas[i]))
 	}
 	return st
 }
 
-func (b *pipelineReader) replica(s int, j *replicaJSON) Replica {
+func (b *pipelineReader) replica(path []pathStep, j *replicaJSON) Replica {
 	duration := func(t *Time) Time {
 		switch {
 		case t == nil:
 			return Absent
 		case *t < 0:
-			b.fail("stage %d: duration %d is negative; leave out what the stage does not run", s, *t)
+			b.fail(path, "duration %d is negative; leave out what the stage does not run", *t)
 		}
 		return *t
 	}

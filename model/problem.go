@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 )
 
@@ -66,8 +67,8 @@ type Problem struct {
 	Limits   []Bytes  // by device, Unlimited if none
 	Statics  []Bytes  // by device: the sum over its stages
 
-	// Identical says that all micro-batches of a route are alike, so that
-	// schedules may keep them in index order without loss.
+	// Identical says that all micro-batches are alike, so that schedules may keep
+	// those of a route in index order without loss.
 	Identical bool
 	// HasChoice says that some rows depend on the plan's choice of split or fused.
 	HasChoice bool
@@ -188,6 +189,28 @@ func (p *Problem) DeviceName(d int) string {
 		return fmt.Sprintf("device %d (%s)", d, n)
 	}
 	return fmt.Sprintf("device %d", d)
+}
+
+// StagesOn lists the stages that a device holds, ascending.
+func (p *Problem) StagesOn(d int) []int {
+	var stages []int
+	for _, r := range p.RowsOn[d] {
+		if row := &p.Rows[r]; row.Stage >= 0 && !row.Kind.IsTransfer() {
+			stages = append(stages, row.Stage)
+		}
+	}
+	slices.Sort(stages)
+	return slices.Compact(stages)
+}
+
+// ModelsMemory reports whether the problem says anything about memory.
+func (p *Problem) ModelsMemory() bool {
+	for d := range p.Limits {
+		if p.Limits[d] != Unlimited || p.Statics[d] != 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Memory != nil })
 }
 
 // index fills what is derived from Rows: operation numbers, successors, rows of

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"runtime/debug"
 
@@ -18,13 +19,20 @@ type program struct {
 
 // run executes the command line without the name of the program, and returns the
 // exit code.
-func (p *program) run(args []string) int {
+func (p *program) run(args []string) (code int) {
 	app := p.app()
 	arranged, err := arrange(app, args)
-	if err == nil {
-		err = app.RunContext(context.Background(), append([]string{app.Name}, arranged...))
+	asJSON := wantsJSON(arranged)
+	if err != nil {
+		return p.report(err, wantsJSON(args))
 	}
-	return p.report(err, wantsJSON(args))
+	defer func() {
+		if fault := recover(); fault != nil {
+			code = p.report(&exitError{exitFailure, fmt.Errorf("internal error: %v", fault)}, asJSON)
+			fmt.Fprintf(p.err, "%s\nThis is a fault of flexpipe, not of its input.\n", debug.Stack())
+		}
+	}()
+	return p.report(app.RunContext(context.Background(), append([]string{app.Name}, arranged...)), asJSON)
 }
 
 // app returns the table of commands.

@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/flexpipe/flexpipe/model"
 )
 
 // arrange brings a command line into the order that the cli package parses: the
@@ -24,7 +27,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 		return []string{"--version"}, nil
 	}
 	if len(rest) == 0 {
-		return flags, table.check("", flags)
+		return []string{"--help"}, table.check("", flags)
 	}
 	command := app.Command(rest[0])
 	if command == nil {
@@ -51,10 +54,18 @@ func asksFor(flags []string, flag cli.Flag) bool {
 // wantsJSON reports whether a command line asks for JSON, even one that cannot be
 // parsed.
 func wantsJSON(args []string) bool {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
+	wants := false
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, value, hasValue := splitFlag(arg)
+		if name != arg && name == "json" {
+			yes, err := strconv.ParseBool(value)
+			wants = !hasValue || (err == nil && yes)
+		}
 	}
-	return slices.Contains(args, "--json") || slices.Contains(args, "-json")
+	return wants
 }
 
 // flagTable knows the flags of all commands. A flag that several commands have
@@ -66,7 +77,7 @@ type flagTable struct {
 
 func newFlagTable(app *cli.App) *flagTable {
 	t := &flagTable{takesValue: map[string]bool{}, commands: map[string][]string{}}
-	t.add("", cli.HelpFlag, cli.VersionFlag)
+	t.add("", append(commonFlags("", false), cli.HelpFlag, cli.VersionFlag)...)
 	for _, c := range app.Commands {
 		t.add(c.Name, c.Flags...)
 		t.add(c.Name, cli.HelpFlag, cli.VersionFlag)
@@ -131,10 +142,10 @@ func (t *flagTable) check(command string, flags []string) error {
 		switch {
 		case slices.Contains(known, name):
 		case command == "":
-			return fmt.Errorf("unknown flag %s before a command%s", dashes(name), didYouMean(name, known, dashes))
+			return fmt.Errorf("unknown flag %s before a command%s", dashes(name), didYouMean(name, known, "--"))
 		default:
 			return fmt.Errorf("%s has no flag %s%s; flexpipe %s --help lists its flags",
-				command, dashes(name), didYouMean(name, known, dashes), command)
+				command, dashes(name), didYouMean(name, known, "--"), command)
 		}
 	}
 	return nil
@@ -145,43 +156,18 @@ func unknownCommand(app *cli.App, name string) error {
 	for _, c := range app.Commands {
 		names = append(names, c.Name)
 	}
-	plain := func(s string) string { return s }
 	return fmt.Errorf("unknown command %q%s; the commands are %s",
-		name, didYouMean(name, names, plain), strings.Join(names, ", "))
+		name, didYouMean(name, names, ""), strings.Join(names, ", "))
 }
 
-// didYouMean returns ", did you mean X?" for the known word nearest to a
-// misspelt one, or nothing if none is near.
-func didYouMean(word string, known []string, show func(string) string) string {
-	best, least := "", max(2, len(word)/3)+1
-	for _, k := range known {
-		if d := edits(word, k); len(k) > 1 && d < least {
-			best, least = k, d
-		}
-	}
-	if best == "" {
+// didYouMean returns ", did you mean X?" with a prefix for the known word nearest
+// to a misspelt one, or nothing if none is near. Words of one letter are near to
+// everything.
+func didYouMean(word string, known []string, prefix string) string {
+	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return len(k) == 1 })
+	near := model.Nearest(word, known)
+	if near == "" {
 		return ""
 	}
-	return fmt.Sprintf(", did you mean %s?", show(best))
-}
-
-// edits counts the insertions, deletions and replacements of a byte that turn a
-// into b (Levenshtein 1966).
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return fmt.Sprintf(", did you mean %s%s?", prefix, near)
 }

@@ -8,7 +8,8 @@ import (
 func TestArrange(t *testing.T) {
 	app := (&program{}).app()
 	for _, c := range []struct{ in, want string }{
-		{"", ""},
+		{"", "--help"},
+		{"--json -q", "--help"},
 		{"--help", "--help"},
 		{"help", "--help"},
 		{"help solve", "solve --help"},
@@ -41,13 +42,35 @@ func TestArrangeRefuses(t *testing.T) {
 		{"frobnicate", `unknown command "frobnicate"; the commands are solve, check`},
 		{"solve x --jsno", "solve has no flag --jsno, did you mean --json?"},
 		{"solve x --frobnicate", "solve has no flag --frobnicate; flexpipe solve --help"},
-		{"check x --seed 3", "check has no flag --seed;"},
+		{"check x --gantt", "check has no flag --gantt;"},
 		{"solve x --seed", "flag --seed needs a value"},
 		{"--jsn", "unknown flag --jsn before a command"},
 	} {
 		_, err := arrange(app, strings.Fields(c.in))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("arrange(%q): error %v, want %q in it", c.in, err, c.want)
+		}
+	}
+}
+
+func TestWantsJSON(t *testing.T) {
+	for in, want := range map[string]bool{
+		"solve x": false, "solve x --json": true, "-json": true, "--json=true solve": true, "--json=false": false,
+		"solve -- --json": false, "solve json": false, "solve --json=maybe": false,
+	} {
+		if got := wantsJSON(strings.Fields(in)); got != want {
+			t.Errorf("wantsJSON(%q) = %t", in, got)
+		}
+	}
+}
+
+// TestCommonFlags makes sure that every command takes the flags of all.
+func TestCommonFlags(t *testing.T) {
+	app := (&program{}).app()
+	for _, c := range app.Commands {
+		line := []string{"--json", "-q", "--no-color", "--seed", "3", "--workers=2", "--time-limit", "1s", c.Name, "-o", "out"}
+		if _, err := arrange(app, line); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (p *program) checkCommand() *cli.Command {
 		Name:      "check",
 		Usage:     "judge a plan: rules and memory",
 		ArgsUsage: "PLAN",
-		Flags:     append([]cli.Flag{jsonFlag()}, outputFlags("write the verdict to this `FILE`")...),
+		Flags:     commonFlags("write the verdict to this `FILE`", false),
 		Action:    p.check,
 	}
 }
@@ -63,12 +63,12 @@ func (v *verdict) text(w io.Writer, quiet, color bool) {
 		fmt.Fprintf(w, "%s: %s\n", paint(color, red, b.Rule), b.Message)
 	}
 	if more := v.total() - len(v.breaches()); more > 0 {
-		fmt.Fprintf(w, "and %s\n", plural(more, "more violation"))
+		fmt.Fprintf(w, "and %s\n", model.Plural(more, "more violation"))
 	}
 	if v.ok() {
 		fmt.Fprintf(w, "%s: the plan keeps every rule\n", paint(color, green, "pass"))
 	} else {
-		fmt.Fprintf(w, "%s: %s\n", paint(color, red, "fail"), plural(v.total(), "violation"))
+		fmt.Fprintf(w, "%s: %s\n", paint(color, red, "fail"), model.Plural(v.total(), "violation"))
 	}
 }
 
@@ -79,15 +79,15 @@ func (v *verdict) summary() [][2]string {
 		return nil
 	}
 	o := p.Pipeline.Objective
-	quality := "gap " + percent(float64(m.Value(o)-v.bound.Value)/float64(max(m.Value(o), 1)))
+	quality := gap(m.Value(o), v.bound.Value)
 	if m.Value(o) == v.bound.Value {
 		quality = "met: no plan is better"
 	}
 	return [][2]string{
-		{"makespan", duration(p, m.Makespan)},
-		{"span", duration(p, m.Span)},
+		{"makespan", p.FormatTime(m.Makespan)},
+		{"span", p.FormatTime(m.Span)},
 		{"objective", o.String()},
-		{"bound", duration(p, v.bound.Value) + ", " + quality},
+		{"bound", p.FormatTime(v.bound.Value) + ", " + quality},
 		{"", v.bound.Reason},
 		bubble(p, m),
 		bottleneck(p, m),
@@ -96,18 +96,19 @@ func (v *verdict) summary() [][2]string {
 
 // table prints a line for each rule.
 func (v *verdict) table(w io.Writer, color bool) {
-	t := newTable([]string{"rule", "verdict"})
+	rule, verdict := column{name: "rule", left: true}, column{name: "verdict", left: true}
 	for _, r := range v.rules() {
 		word := paint(color, green, "pass")
 		switch {
 		case !r.Tested:
 			word = "not tested"
 		case r.Violations > 0:
-			word = paint(color, red, plural(r.Violations, "violation"))
+			word = paint(color, red, model.Plural(r.Violations, "violation"))
 		}
-		t.AppendRow(row([]string{r.Rule, word}))
+		rule.add(r.Rule)
+		verdict.add(word)
 	}
-	fmt.Fprintln(w, t.Render())
+	printTable(w, rule, verdict)
 }
 
 // verdictJSON is the verdict of check, version 1.
@@ -134,7 +135,7 @@ func (v *verdict) json() verdictJSON {
 	pl := v.file.Problem.Pipeline
 	j := verdictJSON{
 		Format: "flexpipe/check", Version: 1, OK: v.ok(),
-		Unit: unitName(pl.TimeUnit), Objective: pl.Objective.String(),
+		Unit: v.file.Problem.TimeUnit().Name, Objective: pl.Objective.String(),
 		Rules: v.rules(), Violations: v.breaches(), Devices: []deviceJSON{},
 	}
 	if m := v.metrics; m != nil {

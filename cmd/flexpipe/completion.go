@@ -19,7 +19,7 @@ func (p *program) completionCommand() *cli.Command {
 		Description: "bash: source <(flexpipe completion bash)\n" +
 			"zsh:  source <(flexpipe completion zsh)\n" +
 			"fish: flexpipe completion fish | source",
-		Flags:  outputFlags("write the script to this `FILE`"),
+		Flags:  commonFlags("write the script to this `FILE`", false),
 		Action: p.completion,
 	}
 }
@@ -64,12 +64,15 @@ func completions() map[string][]string {
 	}
 }
 
-// eachFlag calls visit for each flag of a command as users write it.
-func eachFlag(c *cli.Command, visit func(flag, usage string)) {
-	for _, f := range c.Flags {
+// eachFlag calls visit for each of the flags that help shows, as users write it.
+func eachFlag(flags []cli.Flag, visit func(flag, usage string)) {
+	for _, f := range flags {
 		usage := ""
 		if doc, ok := f.(cli.DocGenerationFlag); ok {
 			usage = strings.ReplaceAll(doc.GetUsage(), "`", "")
+		}
+		if visible, ok := f.(cli.VisibleFlag); ok && !visible.IsVisible() || f == cli.HelpFlag {
+			continue
 		}
 		for _, name := range f.Names() {
 			visit(dashes(name), usage)
@@ -77,35 +80,65 @@ func eachFlag(c *cli.Command, visit func(flag, usage string)) {
 	}
 }
 
+// flagNames lists flags as users write them.
+func flagNames(flags []cli.Flag) []string {
+	var names []string
+	eachFlag(flags, func(flag, _ string) { names = append(names, flag) })
+	return names
+}
+
+// bashScript completes in bash, and in zsh by its emulation. It reads lines one by
+// one, because file names hold spaces and old versions know no mapfile. Its
+// parts are cases of flags with words, names of commands as a pattern, flags
+// before a command, cases of commands, and names of commands.
+const bashScript = `_flexpipe() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= words= flags= files= i line
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${COMP_WORDS[i]} in
+      %[2]s) command=${COMP_WORDS[i]}; break;;
+    esac
+  done
+  case $before in
+%[1]s    *)
+      case $command in
+        "") words="%[5]s" flags="%[3]s";;
+%[4]s      esac;;
+  esac
+  [[ $word == -* ]] && words=$flags files=
+  COMPREPLY=()
+  while IFS= read -r line; do
+    [[ -n $line ]] && COMPREPLY+=("$line")
+  done < <(
+    compgen -W "$words" -- "$word"
+    [[ -n $files ]] && compgen -f -- "$word"
+  )
+  return 0
+}
+complete -o filenames -F _flexpipe flexpipe
+`
+
 func bashCompletion(app *cli.App) string {
-	var b strings.Builder
-	b.WriteString("_flexpipe() {\n  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n  case $before in\n")
+	var flags, commands strings.Builder
+	var names []string
 	lists := completions()
 	for _, c := range app.Commands {
-		eachFlag(c, func(flag, _ string) {
+		names = append(names, c.Name)
+		for _, flag := range flagNames(c.Flags) {
 			if words := lists[flag]; words != nil {
-				fmt.Fprintf(&b, "    %s) COMPREPLY=($(compgen -W %q -- \"$word\")); return;;\n", flag, strings.Join(words, " "))
+				fmt.Fprintf(&flags, "    %s) words=%q;;\n", flag, strings.Join(words, " "))
 				delete(lists, flag)
 			}
-		})
-	}
-	b.WriteString("  esac\n  if [[ $COMP_CWORD -eq 1 ]]; then words=\"")
-	for i, c := range app.Commands {
-		if i > 0 {
-			b.WriteByte(' ')
 		}
-		b.WriteString(c.Name)
+		words, files := lists[c.Name], ""
+		if words == nil && c.ArgsUsage != "" {
+			files = " files=1"
+		}
+		fmt.Fprintf(&commands, "        %s) words=%q flags=%q%s;;\n",
+			c.Name, strings.Join(words, " "), strings.Join(flagNames(c.Flags), " "), files)
 	}
-	b.WriteString("\"; else\n    case ${COMP_WORDS[1]} in\n")
-	for _, c := range app.Commands {
-		words := lists[c.Name]
-		eachFlag(c, func(flag, _ string) { words = append(words, flag) })
-		fmt.Fprintf(&b, "      %s) words=%q;;\n", c.Name, strings.Join(words, " "))
-	}
-	b.WriteString("    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n" +
-		"  [[ $COMP_CWORD -gt 1 && $word != -* ]] && COMPREPLY+=($(compgen -f -- \"$word\"))\n  return 0\n}\n" +
-		"complete -o filenames -F _flexpipe flexpipe\n")
-	return b.String()
+	flags.WriteString("    --output|-o) files=1;;\n")
+	common := flagNames(commonFlags("", false))
+	return fmt.Sprintf(bashScript, flags.String(), strings.Join(names, "|"), strings.Join(common, " "), commands.String(), strings.Join(names, " "))
 }
 
 func fishCompletion(app *cli.App) string {
@@ -117,7 +150,7 @@ func fishCompletion(app *cli.App) string {
 		if words := lists[c.Name]; words != nil {
 			fmt.Fprintf(&b, "complete -c flexpipe -n %s -f -a %s\n", seen, fishQuote(strings.Join(words, " ")))
 		}
-		eachFlag(c, func(flag, usage string) {
+		eachFlag(c.Flags, func(flag, usage string) {
 			option := "-l " + strings.TrimPrefix(flag, "--")
 			if len(flag) == 2 {
 				option = "-s " + flag[1:]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/flexpipe/flexpipe/model/config"
@@ -17,6 +18,7 @@ const (
 	exitRule        = 3 // the plan breaks a rule
 	exitUnavailable = 4 // no such backend or engine here
 	exitLimit       = 5 // a limit was reached before the first plan
+	exitFailure     = 6 // execution failed, or a fault of this program
 	exitInterrupted = 130
 )
 
@@ -47,9 +49,15 @@ type placedError struct {
 func (e *placedError) Error() string { return e.where + ": " + e.err.Error() }
 func (e *placedError) Unwrap() error { return e.err }
 
+// flagNamed finds the flag in what the flag package says.
+var flagNamed = regexp.MustCompile(`(flag|for|argument:) -([a-z][a-z-]*)`)
+
 // flagError words what the flag package says about a value.
 func flagError(command string, err error) error {
-	text := strings.ReplaceAll(err.Error(), "flag -", "flag --")
+	text := flagNamed.ReplaceAllStringFunc(err.Error(), func(found string) string {
+		word, name, _ := strings.Cut(found, " -")
+		return word + " " + dashes(name)
+	})
 	if strings.Contains(text, "--time-limit") {
 		text += "; write a duration such as 30s or 5m"
 	}

@@ -10,32 +10,24 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// outputFlags are the flags of every command that prints a result.
-func outputFlags(output string) []cli.Flag {
+// commonFlags are the flags that every command takes. Those that mean nothing to
+// a command, which does not search, are not in its help.
+func commonFlags(output string, searches bool) []cli.Flag {
 	return []cli.Flag{
+		&cli.DurationFlag{Name: "time-limit", Value: 30 * time.Second, Hidden: !searches, Usage: "stop the search after this `TIME`"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Hidden: !searches, Usage: "seed of the randomised searches"},
+		&cli.IntFlag{Name: "workers", Value: runtime.GOMAXPROCS(0), DefaultText: "cores", Hidden: !searches, Usage: "search with this many goroutines"},
+		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the result, or an error, as JSON"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: output + " (- is standard output)", TakesFile: true},
-		&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Aliases: []string{"q"}, Usage: "no progress, no warnings, and only the essence of the result"},
+		&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Aliases: []string{"q"}, Usage: "only the essence of the result, no progress"},
 		&cli.BoolFlag{Name: "no-color", DisableDefaultText: true, Usage: "no colours, as with the environment variable NO_COLOR"},
 	}
-}
-
-func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the result, or an error, as JSON"}
 }
 
 // toStandard reports whether a command that writes nothing but its result writes
 // it to standard output.
 func toStandard(c *cli.Context) bool {
 	return c.String("output") == "" || c.String("output") == standard
-}
-
-// searchFlags are the flags of every command that searches.
-func searchFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.DurationFlag{Name: "time-limit", Value: 30 * time.Second, Usage: "stop the search after this `TIME`"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the randomised searches"},
-		&cli.IntFlag{Name: "workers", Value: runtime.GOMAXPROCS(0), DefaultText: "cores", Usage: "search with this many goroutines"},
-	}
 }
 
 // search holds the values of the search flags.
@@ -60,15 +52,15 @@ func searchOf(c *cli.Context) (search, error) {
 func oneOf(c *cli.Context, flag string, words ...string) (string, error) {
 	value := c.String(flag)
 	if !slices.Contains(words, value) {
-		return "", fmt.Errorf("--%s %q: write %s", flag, value, choice(words))
+		return "", fmt.Errorf("--%s %q: write %s", flag, value, joined(words, "or"))
 	}
 	return value, nil
 }
 
-// choice joins words: "a, b or c".
-func choice(words []string) string {
+// joined joins words: "a, b or c".
+func joined(words []string, conjunction string) string {
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
 // argument returns the only argument of a command.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,7 +15,7 @@ func (p *program) initCommand() *cli.Command {
 		Name:      "init",
 		Usage:     "write a commented example configuration",
 		ArgsUsage: "[FILE]",
-		Flags:     outputFlags("write the example to this `FILE`"),
+		Flags:     commonFlags("write the example to this `FILE`", false),
 		Action:    p.init,
 	}
 }
@@ -31,11 +32,14 @@ func (p *program) init(c *cli.Context) error {
 		}
 		name = c.Args().First()
 	}
-	if name == "" || name == standard {
-		_, err := p.out.Write(config.Example())
+	example := func(w io.Writer) error {
+		_, err := w.Write(config.Example())
 		return err
 	}
-	if err := writeNew(name, config.Example()); err != nil {
+	if name == "" || name == standard {
+		return example(p.out)
+	}
+	if err := p.writeNew(name, example); err != nil {
 		return err
 	}
 	if !c.Bool("quiet") {

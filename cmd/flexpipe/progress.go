@@ -59,6 +59,6 @@ func (l *progressLine) text() string {
 		return strings.Join(append(parts, "computing the bound and a first plan"), ", ")
 	}
 	p := l.latest
-	return strings.Join(append(parts, "best "+duration(l.problem, p.Value), "bound "+duration(l.problem, p.Target),
+	return strings.Join(append(parts, "best "+l.problem.FormatTime(p.Value), "bound "+l.problem.FormatTime(p.Target),
 		fmt.Sprintf("%d of %d rules tried", p.Tries, p.Limit), "found by "+p.Rule), ", ")
 }

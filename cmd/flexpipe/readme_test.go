@@ -50,12 +50,11 @@ func TestReadme(t *testing.T) {
 
 func runReadme(t *testing.T, args string) string {
 	t.Helper()
-	var out, err bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: &out, err: &err, env: func(string) string { return "" }, exit: os.Exit}
-	if code := p.run(strings.Fields(args)); code != exitDone || err.Len() > 0 {
-		t.Fatalf("flexpipe %s: exit code %d, %s", args, code, err.String())
+	code, out, messages := runIn("", strings.Fields(args)...)
+	if code != exitDone || messages != "" {
+		t.Fatalf("flexpipe %s: exit code %d, %s", args, code, messages)
 	}
-	return out.String()
+	return out
 }
 
-func withoutTimes(text string) string { return measured.ReplaceAllString(text, "in TIME") }
+func withoutTimes(text string) string { return measured.ReplaceAllString(text, "found in    TIME") }

@@ -52,7 +52,7 @@ func (a *answer) json() resultJSON {
 	r, pl := a.result, a.problem.Pipeline
 	j := resultJSON{
 		Format: "flexpipe/result", Version: 1,
-		Status: r.Status.String(), Objective: pl.Objective.String(), Unit: unitName(pl.TimeUnit),
+		Status: r.Status.String(), Objective: pl.Objective.String(), Unit: a.problem.TimeUnit().Name,
 		Engine: r.Engine, Proof: string(r.Proof),
 		WallSeconds: a.wall.Seconds(), Seed: a.options.seed, Devices: []deviceJSON{}, Reason: r.Reason,
 	}
@@ -110,13 +110,6 @@ func number[T model.Time | model.Bytes](u model.Unit, n T) *json.Number {
 	}
 	j := json.Number(text)
 	return &j
-}
-
-func unitName(u model.Unit) string {
-	if u.Name == "" {
-		return "tick"
-	}
-	return u.Name
 }
 
 // writeJSON writes a value on one line.

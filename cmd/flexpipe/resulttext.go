@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flexpipe/flexpipe/heuristics"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/view"
 	"github.com/flexpipe/flexpipe/solve"
@@ -40,8 +41,8 @@ func outline(p *model.Problem) string {
 	if name != "" {
 		name += ": "
 	}
-	return fmt.Sprintf("%s%s, %s, %s, %s", name, plural(p.NumDevices(), "device"),
-		plural(len(pl.Stages), "stage"), plural(p.MicroBatches(), "micro-batch"), plural(p.NumOps(), "operation"))
+	return fmt.Sprintf("%s%s, %s, %s, %s", name, model.Plural(p.NumDevices(), "device"),
+		model.Plural(len(pl.Stages), "stage"), model.Plural(p.MicroBatches(), "micro-batch"), model.Plural(p.NumOps(), "operation"))
 }
 
 // summary returns the figures of the result.
@@ -54,7 +55,7 @@ func (a *answer) summary() [][2]string {
 	if r.Plan != nil {
 		list = append(list, a.figures()...)
 	}
-	list = append(list, [2]string{"bound", duration(p, r.Bound) + a.gap()})
+	list = append(list, [2]string{"bound", p.FormatTime(r.Bound) + a.gap()})
 	if s := a.options.schedule; s != nil {
 		list = append(list, [2]string{"", fmt.Sprintf("of any plan with backward: %s, which the schedule asks for", s.Backward)})
 	}
@@ -62,7 +63,8 @@ func (a *answer) summary() [][2]string {
 		list = append(list, [2]string{"", r.BoundReason})
 	}
 	if r.Plan != nil {
-		list = append(list, bubble(p, r.Metrics), bottleneck(p, r.Metrics), [2]string{"found by", a.origin()})
+		list = append(list, bubble(p, r.Metrics), bottleneck(p, r.Metrics),
+			[2]string{"found by", a.origin()}, [2]string{"found in", a.effort()})
 	}
 	return list
 }
@@ -88,8 +90,8 @@ func (a *answer) status() string {
 // figures returns both objectives, the one to minimise first.
 func (a *answer) figures() [][2]string {
 	p, m := a.problem, a.result.Metrics
-	makespan := [2]string{"makespan", duration(p, m.Makespan)}
-	span := [2]string{"span", duration(p, m.Span)}
+	makespan := [2]string{"makespan", p.FormatTime(m.Makespan)}
+	span := [2]string{"span", p.FormatTime(m.Span)}
 	list := [][2]string{makespan, span}
 	if p.Pipeline.Objective == model.Span {
 		slices.Reverse(list)
@@ -102,49 +104,64 @@ func (a *answer) gap() string {
 	if a.result.Plan == nil {
 		return ""
 	}
-	return ", gap " + percent(a.result.Gap())
+	return ", " + gap(a.result.Value, a.result.Bound)
 }
+
+// gap writes how far a value is from a bound.
+func gap(value, bound model.Time) string { return "gap " + percent(value-bound, value) }
+
+func percent(part, whole model.Time) string { return model.Percent(int64(part), int64(whole)) }
 
 func bubble(p *model.Problem, m *model.Metrics) [2]string {
 	o := p.Pipeline.Objective
+	idle := m.Value(o) - m.Ideal
 	return [2]string{"bubble", fmt.Sprintf("%s of the %s, %s over the ideal %s",
-		percent(m.BubbleRatio(o)), o, percent(m.BubbleOverIdeal(o)), duration(p, m.Ideal))}
+		percent(idle, m.Value(o)), o, percent(idle, m.Ideal), p.FormatTime(m.Ideal))}
 }
 
 // bottleneck names the busiest devices.
 func bottleneck(p *model.Problem, m *model.Metrics) [2]string {
-	first, alike := -1, 0
+	const mostNamed = 3
+	var names []string
 	for d, dm := range m.Devices {
 		if dm.Busy == m.Ideal {
-			if alike++; first < 0 {
-				first = d
-			}
+			names = append(names, p.DeviceName(d))
 		}
 	}
-	text := p.DeviceName(first)
-	switch {
-	case alike == len(m.Devices) && alike > 1:
+	text := ""
+	switch alike := len(names); {
+	case alike == 1:
+		text = names[0] + " is"
+	case alike == len(m.Devices):
 		text = "none, all devices are"
-	case alike > 1:
-		text += fmt.Sprintf(" and %s are", plural(alike-1, "other"))
+	case alike > mostNamed:
+		text = fmt.Sprintf("%s and %s are", names[0], model.Plural(alike-1, "other"))
 	default:
-		text += " is"
+		text = joined(names, "and") + " are"
 	}
-	return [2]string{"bottleneck", text + " busy for " + duration(p, m.Ideal)}
+	return [2]string{"bottleneck", text + " busy for " + p.FormatTime(m.Ideal)}
 }
 
-// origin says what found the plan, and how fast.
+// origin says what found the plan.
 func (a *answer) origin() string {
-	o, r := &a.options, a.result
-	took := rounded(a.wall)
-	if o.schedule != nil {
-		return fmt.Sprintf("schedule %s (%s), in %v", o.schedule.Name, o.schedule.Title, took)
+	rule := a.result.Rule
+	s, err := heuristics.Lookup(rule) // the search tries the named schedules, too
+	switch {
+	case err == nil:
+		return fmt.Sprintf("schedule %s (%s)", s.Name, s.Title)
+	case rule != "":
+		return "priority rules: " + rule
 	}
-	text := r.Engine
-	if r.Rule != "" {
-		text = "heuristic " + r.Rule
+	return a.result.Engine
+}
+
+// effort says how long it took, and where the search began.
+func (a *answer) effort() string {
+	text := rounded(a.wall).String()
+	if a.options.schedule == nil {
+		text += fmt.Sprintf(" (seed %d)", a.options.seed)
 	}
-	return fmt.Sprintf("%s, in %v (seed %d)", text, took, o.seed)
+	return text
 }
 
 // rounded leaves three digits or so of a measured time.

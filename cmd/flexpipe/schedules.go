@@ -13,7 +13,7 @@ func (p *program) schedulesCommand() *cli.Command {
 	return &cli.Command{
 		Name:   "schedules",
 		Usage:  "list the named schedules with papers, legal shapes and closed forms",
-		Flags:  append([]cli.Flag{jsonFlag()}, outputFlags("write the list to this `FILE`")...),
+		Flags:  commonFlags("write the list to this `FILE`", false),
 		Action: p.schedules,
 	}
 }
@@ -26,31 +26,31 @@ func (p *program) schedules(c *cli.Context) error {
 		if c.Bool("json") {
 			return writeJSON(w, scheduleListJSON())
 		}
-		scheduleTable(w, c.Bool("quiet"))
+		scheduleList(w, c.Bool("quiet"))
 		return nil
 	})
 }
 
-func scheduleTable(w io.Writer, quiet bool) {
+func scheduleList(w io.Writer, quiet bool) {
+	all := heuristics.Schedules()
 	if quiet {
-		for _, s := range heuristics.Schedules() {
+		for _, s := range all {
 			fmt.Fprintln(w, s.Name)
 		}
 		return
 	}
-	t := newTable([]string{"name", "placement", "backward", "makespan", "peak on device d"})
-	for _, s := range heuristics.Schedules() {
-		t.AppendRow(row([]string{s.Name, s.Placement, s.Backward.String(), s.Makespan, s.Peak}))
+	for _, s := range all {
+		fmt.Fprintln(w, s.Name)
+		fields(w, [][2]string{
+			{"  what", s.Title}, {"  placement", s.Placement}, {"  shape", s.Shapes}, {"  backward", s.Backward.String()},
+			{"  makespan", s.Makespan}, {"  peak", s.Peak}, {"  paper", s.Paper},
+		}...)
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w, t.Render())
-	fmt.Fprint(w, `
-P devices, M micro-batches, v stages per device. The closed forms hold for a forward, an input gradient and
-a weight gradient of length 1 each and no latency; peaks are live activations of a stage.
-
+	fmt.Fprint(w, `P devices, M micro-batches, v stages per device. The closed forms of makespan and peak hold for a
+forward, an input gradient and a weight gradient of length 1 each and no latency; peaks are live
+activations of a stage, on device d.
 `)
-	for _, s := range heuristics.Schedules() {
-		fmt.Fprintf(w, "%s: %s\n  shape  %s\n  paper  %s\n", s.Name, s.Title, s.Shapes, s.Paper)
-	}
 }
 
 type schedulesJSON struct {

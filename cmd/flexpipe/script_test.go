@@ -82,7 +82,7 @@ func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-var measured = regexp.MustCompile(`in [0-9.]+(ns|µs|ms|s|m[0-9.]+s)`)
+var measured = regexp.MustCompile(`found in    [0-9.]+(ns|µs|ms|s|m[0-9.]+s)`)
 
 func untimed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/view"
 )
@@ -21,7 +19,7 @@ func (p *program) showCommand() *cli.Command {
 		Name:      "show",
 		Usage:     "draw a plan",
 		ArgsUsage: "PLAN",
-		Flags:     append(flags, outputFlags("write the picture to this `FILE`")...),
+		Flags:     append(flags, commonFlags("write the picture to this `FILE`", false)...),
 		Action:    p.show,
 	}
 }
@@ -42,15 +40,14 @@ func (p *program) show(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	tl, err := model.Evaluate(file.Problem, file.Plan)
-	if err != nil {
-		return &exitError{exitRule, fmt.Errorf("there is nothing to draw: %w", err)}
+	v := judge(file)
+	if v.orders != nil {
+		return &exitError{exitRule, fmt.Errorf("there is nothing to draw: %w", v.orders)}
 	}
-	p.warnOfViolations(file, tl, c.Bool("quiet"))
-	var known model.Time
-	if file.Figures != nil {
-		known = file.Figures.Bound
+	if !v.ok() { // never quiet: the picture does not show it
+		fmt.Fprintf(p.err, "flexpipe: warning: the plan breaks rules (%s); flexpipe check explains\n", model.Plural(v.total(), "violation"))
 	}
+	tl, known := v.timeline, v.bound.Value
 	return p.output(c.String("output"), func(w io.Writer) error {
 		if format == "svg" {
 			return view.SVG(w, file.Problem, file.Plan, tl, view.SVGOptions{Width: c.Int("width"), Bound: known})
@@ -59,15 +56,4 @@ func (p *program) show(c *cli.Context) error {
 			Width: c.Int("width"), Color: p.color(c, toStandard(c)), Bound: known,
 		})
 	})
-}
-
-// warnOfViolations has the judge look at what is to be drawn.
-func (p *program) warnOfViolations(file *model.PlanFile, tl *model.Timeline, quiet bool) {
-	var broken *constraints.RuleError
-	err := constraints.Check(file.Problem, file.Plan, tl).Err()
-	if quiet || !errors.As(err, &broken) {
-		return
-	}
-	fmt.Fprintf(p.err, "flexpipe: warning: the plan breaks rules (%s); flexpipe check explains\n",
-		plural(broken.Report.Total(), "violation"))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/flexpipe/flexpipe/constraints"
-	"github.com/flexpipe/flexpipe/constraints/bound"
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/heuristics"
 	"github.com/flexpipe/flexpipe/model"
@@ -21,18 +20,17 @@ import (
 func (p *program) solveCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "mode", Value: "auto", Usage: "auto, exact or heuristic"},
-		&cli.StringFlag{Name: "schedule", Usage: "build the schedule of this `NAME` instead of searching (flexpipe schedules lists them)"},
+		&cli.StringFlag{Name: "schedule", Usage: "build the schedule of this `NAME` (see flexpipe schedules), no search"},
 		&cli.IntFlag{Name: "split-stages", DefaultText: "1", Usage: "divide each stage's costs and memory into `V` chunks"},
 		&cli.StringFlag{Name: "objective", Usage: "makespan or span, instead of what the configuration says"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: fmt.Sprintf("draw the plan also with --quiet or on more than %d devices", mostLanes)},
 		&cli.BoolFlag{Name: "with-order", DisableDefaultText: true, Usage: "with --json: the orders of the devices also above 100,000 operations"},
-		jsonFlag(),
 	}
 	return &cli.Command{
 		Name:      "solve",
 		Usage:     "find the best plan for a configuration",
 		ArgsUsage: "CONFIG",
-		Flags:     append(append(flags, searchFlags()...), outputFlags("write the plan to this `FILE`")...),
+		Flags:     append(flags, commonFlags("write the plan to this `FILE`", true)...),
 		Action:    p.solve,
 	}
 }
@@ -158,9 +156,6 @@ func named(problem *model.Problem, s *heuristics.Schedule) (*solve.Result, error
 	if err != nil {
 		return nil, err
 	}
-	if no := bound.Infeasible(problem); no != nil {
-		return &solve.Result{Status: solve.Infeasible, Engine: "bound", Proof: solve.BoundProof, Reason: no.Reason}, nil
-	}
 	r, err := portfolio.JudgePlan(problem, plan)
 	var broken *constraints.RuleError
 	if errors.As(err, &broken) {
@@ -220,7 +215,7 @@ func (p *program) printAnswer(a *answer) error {
 func (a *answer) planFile() *model.PlanFile {
 	r, o := a.result, &a.options
 	provenance := model.Provenance{
-		Tool: "flexpipe", Version: version(), Engine: r.Engine, Seed: int64(o.seed),
+		Tool: "flexpipe", Version: version(), Engine: r.Engine, Seed: o.seed,
 		Created: time.Now().UTC().Format(time.RFC3339),
 	}
 	if o.schedule != nil {

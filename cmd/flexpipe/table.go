@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,12 +13,17 @@ import (
 	"github.com/flexpipe/flexpipe/model"
 )
 
-// mostRows is the number of devices that a table lists; JSON lists all.
-const mostRows = 64
+const (
+	// lineWidth is the number of columns that text for people takes at most.
+	lineWidth = 100
+	// mostRows is the number of devices that a table lists; JSON lists all.
+	mostRows = 64
+	// longestName is the number of columns of a device's name in a table.
+	longestName = 24
+)
 
-// newTable returns a table without lines. Columns named in right are aligned
-// there.
-func newTable(header []string, right ...string) table.Writer {
+// newTable returns a table without lines.
+func newTable(columns ...column) table.Writer {
 	t := table.NewWriter()
 	style := table.StyleDefault
 	style.Options = table.OptionsNoBordersAndSeparators
@@ -26,115 +32,157 @@ func newTable(header []string, right ...string) table.Writer {
 	style.Format.Header = text.FormatDefault
 	t.SetStyle(style)
 	t.SuppressTrailingSpaces()
-	t.AppendHeader(row(header))
-	var columns []table.ColumnConfig
-	for _, name := range right {
-		columns = append(columns, table.ColumnConfig{Name: name, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	var header table.Row
+	var configs []table.ColumnConfig
+	for i, c := range columns {
+		header = append(header, c.name)
+		align := text.AlignRight
+		if c.left {
+			align = text.AlignLeft
+		}
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
 	}
-	t.SetColumnConfigs(columns)
+	t.AppendHeader(header)
+	t.SetColumnConfigs(configs)
+	for i := range columns[0].cells {
+		var row table.Row
+		for _, c := range columns {
+			row = append(row, c.cells[i])
+		}
+		t.AppendRow(row)
+	}
 	return t
 }
 
-func row(cells []string) table.Row {
-	r := make(table.Row, len(cells))
-	for i, c := range cells {
-		r[i] = c
-	}
-	return r
+// column is a column of a table, aligned at the right unless left is set.
+type column struct {
+	name  string
+	left  bool
+	cells []string
 }
 
-// fields prints lines of a name and a value, aligned.
+func (c *column) add(cell string) { c.cells = append(c.cells, cell) }
+
+// width is the number of columns of a terminal that c takes, with the gap.
+func (c *column) width() int {
+	width := text.StringWidthWithoutEscSequences(c.name)
+	for _, cell := range c.cells {
+		width = max(width, text.StringWidthWithoutEscSequences(cell))
+	}
+	return width + 2
+}
+
+// printTable prints columns side by side as far as they fit on a line, and the
+// others below, behind the first column again.
+func printTable(w io.Writer, columns ...column) {
+	for rest := columns[1:]; len(rest) > 0; {
+		width, n := columns[0].width(), 0
+		for n < len(rest) && (n == 0 || width+rest[n].width() <= lineWidth) {
+			width += rest[n].width()
+			n++
+		}
+		fmt.Fprintln(w, newTable(append([]column{columns[0]}, rest[:n]...)...).Render())
+		if rest = rest[n:]; len(rest) > 0 {
+			fmt.Fprintln(w)
+		}
+	}
+}
+
+// fields prints lines of a name and a value, aligned; long values take several.
 func fields(w io.Writer, pairs ...[2]string) {
 	width := 0
 	for _, f := range pairs {
 		width = max(width, len(f[0]))
 	}
+	indent := strings.Repeat(" ", width+2)
 	for _, f := range pairs {
-		fmt.Fprintf(w, "%-*s  %s\n", width, f[0], f[1])
-	}
-}
-
-// deviceTable prints a row for each device: time, and memory if it is modelled.
-func deviceTable(w io.Writer, p *model.Problem, m *model.Metrics) {
-	unit := unitName(p.Pipeline.TimeUnit)
-	header := []string{"device", "stages", "busy " + unit, "idle " + unit, "idle share", "span " + unit}
-	memory := modelsMemory(p)
-	if memory {
-		header = append(header, "peak memory", "limit")
-	}
-	header = append(header, "chunk switches")
-	t := newTable(header, header[2:]...)
-	stages := stagesByDevice(p)
-	for d := range min(len(m.Devices), mostRows) {
-		dm := m.Devices[d]
-		cells := []string{
-			deviceName(p, d), stageList(stages[d]),
-			amount(p.Pipeline.TimeUnit, dm.Busy), amount(p.Pipeline.TimeUnit, m.Makespan-dm.Busy),
-			percent(m.IdleRatio(d)), amount(p.Pipeline.TimeUnit, dm.Span()),
-		}
-		if memory {
-			cells = append(cells, size(p, dm.Peak), limit(p, d))
-		}
-		t.AppendRow(row(append(cells, strconv.Itoa(dm.ChunkSwitches))))
-	}
-	fmt.Fprintln(w, t.Render())
-	if more := len(m.Devices) - mostRows; more > 0 {
-		fmt.Fprintf(w, "... and %s; --json lists all\n", plural(more, "more device"))
-	}
-}
-
-// modelsMemory reports whether a problem says anything about memory.
-func modelsMemory(p *model.Problem) bool {
-	for d := range p.Limits {
-		if p.Limits[d] != model.Unlimited || p.Statics[d] != 0 {
-			return true
-		}
-	}
-	for r := range p.Rows {
-		if p.Rows[r].Memory != nil {
-			return true
-		}
-	}
-	return false
-}
-
-func deviceName(p *model.Problem, d int) string {
-	if name := p.Pipeline.Devices[d].Name; name != "" {
-		return fmt.Sprintf("%d %s", d, name)
-	}
-	return strconv.Itoa(d)
-}
-
-// stagesByDevice lists the stages that each device holds, ascending.
-func stagesByDevice(p *model.Problem) [][]int {
-	held := make([][]int, p.NumDevices())
-	for s := range p.Pipeline.Stages {
-		for _, r := range p.Pipeline.Stages[s].Replicas {
-			for _, d := range r.Devices {
-				if n := len(held[d]); n == 0 || held[d][n-1] != s {
-					held[d] = append(held[d], s)
-				}
+		for i, line := range wrapped(f[1], lineWidth-len(indent)) {
+			if i == 0 {
+				fmt.Fprintf(w, "%-*s  %s\n", width, f[0], line)
+			} else {
+				fmt.Fprintf(w, "%s%s\n", indent, line)
 			}
 		}
 	}
-	return held
+}
+
+// wrapped breaks a text at spaces into lines of a width; longer words stay whole.
+func wrapped(content string, width int) []string {
+	var lines []string
+	for word := range strings.SplitSeq(content, " ") {
+		last := len(lines) - 1
+		if last >= 0 && text.StringWidthWithoutEscSequences(lines[last])+1+text.StringWidthWithoutEscSequences(word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// deviceTable prints a row for each device: time, memory if it is modelled, and
+// how often the chunk changes if there are several.
+func deviceTable(w io.Writer, p *model.Problem, m *model.Metrics) {
+	unit := p.TimeUnit()
+	device, stages := column{name: "device", left: true}, column{name: "stages", left: true}
+	busy, idle := column{name: "busy " + unit.Plural()}, column{name: "idle " + unit.Plural()}
+	share, span := column{name: "idle share"}, column{name: "span " + unit.Plural()}
+	peak, most, switches := column{name: "peak memory"}, column{name: "limit"}, column{name: "chunk switches"}
+	several := false
+	for d := range min(len(m.Devices), mostRows) {
+		dm, held := m.Devices[d], p.StagesOn(d)
+		several = several || len(held) > 1
+		device.add(deviceName(p, d))
+		stages.add(stageList(held))
+		busy.add(unit.Rounded(int64(dm.Busy)))
+		idle.add(unit.Rounded(int64(m.Makespan - dm.Busy)))
+		share.add(percent(m.Makespan-dm.Busy, m.Makespan))
+		span.add(unit.Rounded(int64(dm.Span())))
+		peak.add(p.FormatMemory(dm.Peak))
+		most.add(limit(p, d))
+		switches.add(strconv.Itoa(dm.ChunkSwitches))
+	}
+	columns := []column{device, stages, busy, idle, share, span}
+	if p.ModelsMemory() {
+		columns = append(columns, peak, most)
+	}
+	if several {
+		columns = append(columns, switches)
+	}
+	printTable(w, columns...)
+	if more := len(m.Devices) - mostRows; more > 0 {
+		fmt.Fprintf(w, "... and %s; --json lists all\n", model.Plural(more, "more device"))
+	}
+}
+
+// limit writes the memory limit of a device.
+func limit(p *model.Problem, d int) string {
+	if p.Limits[d] == model.Unlimited {
+		return "none"
+	}
+	return p.FormatMemory(p.Limits[d])
+}
+
+func deviceName(p *model.Problem, d int) string {
+	name := p.Pipeline.Devices[d].Name
+	if name == "" {
+		return strconv.Itoa(d)
+	}
+	return fmt.Sprintf("%d %s", d, text.Snip(name, longestName, "~"))
 }
 
 // stageList writes a few stages, or the ends of a long list.
 func stageList(stages []int) string {
-	const most = 8
+	const most, first = 8, 6
+	if len(stages) == 0 {
+		return "none"
+	}
 	var words []string
-	for i, s := range stages {
-		if len(stages) > most && i >= most-2 && i < len(stages)-1 {
-			if i == most-2 {
-				words = append(words, "...")
-			}
-			continue
-		}
+	for _, s := range stages {
 		words = append(words, strconv.Itoa(s))
 	}
-	if words == nil {
-		return "none"
+	if len(words) > most {
+		words = slices.Replace(words, first, len(words)-1, "...")
 	}
 	return strings.Join(words, " ")
 }

@@ -17,7 +17,7 @@ func (p *program) validateCommand() *cli.Command {
 		Name:      "validate",
 		Usage:     "check a configuration, and say what it means",
 		ArgsUsage: "CONFIG",
-		Flags:     append([]cli.Flag{jsonFlag()}, outputFlags("write what it means to this `FILE`")...),
+		Flags:     commonFlags("write what it means to this `FILE`", false),
 		Action:    p.validate,
 	}
 }
@@ -73,13 +73,14 @@ func (d *digest) lines() [][2]string {
 }
 
 func (d *digest) costs() string {
+	unit := d.problem.TimeUnit().Plural()
 	switch {
 	case d.cfg.Model != nil:
-		return fmt.Sprintf("computed from a %s network on a cluster, in %s", d.cfg.Model.Kind, unitName(d.problem.Pipeline.TimeUnit))
+		return fmt.Sprintf("computed from a %s network on a cluster, in %s", d.cfg.Model.Kind, unit)
 	case d.cfg.Profile != nil:
-		return "from a measured profile, in " + unitName(d.problem.Pipeline.TimeUnit)
+		return "from a measured profile, in " + unit
 	}
-	return "as listed, in " + unitName(d.problem.Pipeline.TimeUnit)
+	return "as listed, in " + unit
 }
 
 func (d *digest) transfers() string {
@@ -88,16 +89,16 @@ func (d *digest) transfers() string {
 	if pl.Blocking {
 		mode = "blocking"
 	}
-	text := fmt.Sprintf("%s, latency %s", mode, duration(d.problem, pl.Latency))
+	text := fmt.Sprintf("%s, latency %s", mode, d.problem.FormatTime(pl.Latency))
 	if n := len(pl.Links); n > 0 {
-		text += ", " + plural(n, "link") + " of other latency"
+		text += ", " + model.Plural(n, "link") + " of other latency"
 	}
 	return text
 }
 
 func (d *digest) memory() string {
 	p := d.problem
-	if !modelsMemory(p) {
+	if !p.ModelsMemory() {
 		return "not modelled"
 	}
 	limited := 0
@@ -110,7 +111,7 @@ func (d *digest) memory() string {
 	if limited == 0 {
 		return "modelled, without limits"
 	}
-	return fmt.Sprintf("limits on %s, the least %s", plural(limited, "device"), size(p, least))
+	return fmt.Sprintf("limits on %s, the least %s", model.Plural(limited, "device"), p.FormatMemory(least))
 }
 
 type digestJSON struct {
@@ -134,7 +135,7 @@ func (d *digest) json() digestJSON {
 		Format: "flexpipe/validation", Version: 1,
 		Name: pl.Name, Devices: len(pl.Devices), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
 		Operations: d.problem.NumOps(), Placement: string(d.cfg.Placement.Rule),
-		Unit: unitName(pl.TimeUnit), Objective: pl.Objective.String(), Warnings: []string{},
+		Unit: d.problem.TimeUnit().Name, Objective: pl.Objective.String(), Warnings: []string{},
 	}
 	if d.infeasible != nil {
 		j.Infeasible = d.infeasible.Reason

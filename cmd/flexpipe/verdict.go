@@ -11,9 +11,10 @@ import (
 
 // verdict is what check finds out about a plan file.
 type verdict struct {
-	file    *model.PlanFile
-	metrics *model.Metrics // nil: the orders have no timeline
-	bound   bound.Bound
+	file     *model.PlanFile
+	timeline *model.Timeline // nil: the orders have none
+	metrics  *model.Metrics  // nil with the timeline
+	bound    bound.Bound     // computed anew
 
 	orders   error               // why the orders have no timeline
 	report   *constraints.Report // of the orders at their earliest times
@@ -27,6 +28,10 @@ const mostRecorded = 5
 // judge evaluates the orders of a plan file and tests everything.
 func judge(file *model.PlanFile) *verdict {
 	v := &verdict{file: file, bound: bound.Lower(file.Problem)}
+	for _, text := range file.Misfits {
+		v.differ("the times in the file belong to other orders: %s", text)
+	}
+	v.compareBound()
 	tl, err := model.Evaluate(file.Problem, file.Plan)
 	if err != nil {
 		v.orders = err
@@ -36,38 +41,43 @@ func judge(file *model.PlanFile) *verdict {
 		return v
 	}
 	v.report = constraints.Check(file.Problem, file.Plan, tl)
-	v.metrics = model.Measure(file.Problem, file.Plan, tl)
-	v.compareTimes(tl)
-	v.compareFigures()
+	v.timeline, v.metrics = tl, model.Measure(file.Problem, file.Plan, tl)
+	v.compareTimes()
+	v.compareValue()
 	return v
 }
 
-func (v *verdict) compareTimes(tl *model.Timeline) {
+func (v *verdict) compareTimes() {
 	if v.file.Times == nil {
 		return
 	}
 	p := v.file.Problem
-	for op, start := range tl.Start {
+	for op, start := range v.timeline.Start {
 		if recorded := v.file.Times.Start[op]; recorded != start {
 			v.differ("the file records a start of %s at %s, it is %s",
-				p.Name(model.OpID(op)), duration(p, recorded), duration(p, start))
+				p.Name(model.OpID(op)), p.FormatTime(recorded), p.FormatTime(start))
 		}
 	}
 }
 
-func (v *verdict) compareFigures() {
-	f := v.file.Figures
-	if f == nil {
-		return
-	}
-	p := v.file.Problem
+func (v *verdict) compareValue() {
+	f, p := v.file.Figures, v.file.Problem
 	o := p.Pipeline.Objective
-	value := v.metrics.Value(o)
-	if f.Value != value {
-		v.differ("the file records a %s of %s, it is %s", o, duration(p, f.Value), duration(p, value))
+	if value := v.metrics.Value(o); f != nil && f.Value != value {
+		v.differ("the file records a %s of %s, it is %s", o, p.FormatTime(f.Value), p.FormatTime(value))
 	}
-	if f.Bound > value {
-		v.differ("the file records a bound of %s, above the %s of its own plan, %s", duration(p, f.Bound), o, duration(p, value))
+}
+
+// compareBound tests what the file records as proved. Less than what is proved
+// is true, too, so a weaker bound, as of an older version, is no fault.
+func (v *verdict) compareBound() {
+	f, p := v.file.Figures, v.file.Problem
+	switch {
+	case f == nil:
+	case f.Bound < 0:
+		v.differ("the file records a bound of %s; no time is below 0", p.FormatTime(f.Bound))
+	case f.Bound > v.bound.Value:
+		v.differ("the file records a bound of %s, which is not proved; what is proved is %s", p.FormatTime(f.Bound), p.FormatTime(v.bound.Value))
 	}
 }
 
@@ -104,7 +114,7 @@ const (
 	ruleOrders        = "runnable"
 	ordersStatement   = "The orders of the devices, together with the precedences, can run to the end."
 	ruleRecorded      = "recorded"
-	recordedStatement = "Times and figures in the file are those that follow from its orders."
+	recordedStatement = "Times and figures in the file are those that follow from its orders, and its bound is proved."
 )
 
 func (v *verdict) rules() []ruleResult {
@@ -120,7 +130,7 @@ func (v *verdict) rules() []ruleResult {
 		}
 		list = append(list, result)
 	}
-	tested := v.orders == nil && (v.file.Times != nil || v.file.Figures != nil)
+	tested := v.wrong > 0 || (v.orders == nil && (v.file.Times != nil || v.file.Figures != nil))
 	return append(list, ruleResult{ruleRecorded, recordedStatement, tested, v.wrong})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/flexpipe/flexpipe/model"
 )
@@ -69,8 +68,8 @@ type lanes interface {
 	columns() int
 	// lane appends the columns of a device.
 	lane(line *styledLine, d int)
-	// note returns a line to print below the lane of a device, "" for none.
-	note(d int) string
+	// note returns what to print below the lane of a device, in parts.
+	note(d int) []string
 	// legend explains the lanes, in parts.
 	legend() []string
 }
@@ -89,17 +88,25 @@ type textPicture struct {
 const (
 	longestLabel = 16
 	mostColumns  = 1 << 20
+	memoryTitle  = "memory"
 )
 
-func newTextPicture(pic *picture, o ASCIIOptions) *textPicture {
-	t := &textPicture{picture: pic, options: o, devices: shown(pic.p.NumDevices(), o.Devices), labels: len("time")}
-	if unit := pic.p.Pipeline.TimeUnit.Name; unit != "" {
-		t.labels = len("time ()") + len(unit)
+// axisTitle names what the axis counts: ticks, or time in a unit.
+func (t *textPicture) axisTitle() string {
+	if name := t.p.Pipeline.TimeUnit.Name; name != "" && t.p.TimeUnit().Plural() == name {
+		return "time (" + name + ")"
 	}
-	t.busyW, t.memoryW = len("100.0%"), len(t.memoryHeader())
+	return t.p.TimeUnit().Plural()
+}
+
+func newTextPicture(pic *picture, o ASCIIOptions) *textPicture {
+	t := &textPicture{picture: pic, options: o, devices: shown(pic.p.NumDevices(), o.Devices)}
+	t.labels = textColumns(t.axisTitle())
+	t.busyW, t.memoryW = len("88.9%"), len(memoryTitle)
 	for _, d := range t.devices {
 		if d >= 0 {
-			t.labels = max(t.labels, min(longestLabel, utf8.RuneCountInString(pic.label(d))))
+			t.labels = max(t.labels, min(longestLabel, textColumns(pic.label(d))))
+			t.busyW = max(t.busyW, len(pic.busy(d)))
 			t.memoryW = max(t.memoryW, len(pic.peak(d)))
 		}
 	}
@@ -134,18 +141,12 @@ func shown(devices, most int) []int {
 	return all
 }
 
-func (t *textPicture) memoryHeader() string {
-	if unit := t.memoryUnit(); unit != "" {
-		return "memory (" + unit + ")"
-	}
-	return "memory"
-}
-
 func (t *textPicture) draw() {
+	summary := t.summary(t.options.Bound)
 	if name := t.p.Pipeline.Name; name != "" {
-		fmt.Fprintf(t.w, "%s: ", name)
+		summary[0] = name + ": " + summary[0]
 	}
-	fmt.Fprintf(t.w, "%s\n", strings.Join(t.summary(t.options.Bound), ", "))
+	t.wrap("", summary, ",")
 	t.axis()
 	for _, d := range t.devices {
 		if d < 0 {
@@ -154,17 +155,13 @@ func (t *textPicture) draw() {
 		}
 		t.device(d)
 	}
-	t.wrap(t.lanes.legend())
+	t.wrap("", t.lanes.legend(), ";")
 }
 
 // axis writes the line of times above the lanes. The first digit of a number
 // stands in the column of its time.
 func (t *textPicture) axis() {
 	columns, unit := t.lanes.columns(), t.p.Pipeline.TimeUnit
-	title := "time"
-	if unit.Name != "" {
-		title = "time (" + unit.Name + ")"
-	}
 	longest := len(unit.Format(int64(t.end)))
 	line := make([]byte, 0, columns)
 	for _, m := range marks(unit, t.end, columns/max(longest+2, 10)) {
@@ -175,19 +172,15 @@ func (t *textPicture) axis() {
 		line = append(line, strings.Repeat(" ", at-len(line))...)
 		line = append(line, m.label...)
 	}
-	text := fmt.Sprintf("%-*s  %-*s  %*s", t.labels, title, columns, line, t.busyW, "busy")
+	text := fmt.Sprintf("%s  %-*s  %*s", pad(t.axisTitle(), t.labels), columns, line, t.busyW, "busy")
 	if t.memory {
-		text += fmt.Sprintf("  %*s", t.memoryW, t.memoryHeader())
+		text += fmt.Sprintf("  %*s", t.memoryW, memoryTitle)
 	}
 	fmt.Fprintln(t.w, text)
 }
 
 func (t *textPicture) device(d int) {
-	label := t.label(d)
-	if r := []rune(label); len(r) > longestLabel {
-		label = string(r[:longestLabel-1]) + "~"
-	}
-	fmt.Fprintf(t.w, "%-*s |", t.labels, label)
+	fmt.Fprintf(t.w, "%s |", pad(cut(t.label(d), longestLabel), t.labels))
 	line := styledLine{w: t.w, color: t.options.Color}
 	t.lanes.lane(&line, d)
 	line.end()
@@ -196,23 +189,24 @@ func (t *textPicture) device(d int) {
 		fmt.Fprintf(t.w, "  %*s", t.memoryW, t.peak(d))
 	}
 	fmt.Fprintln(t.w)
-	if note := t.lanes.note(d); note != "" {
-		fmt.Fprintf(t.w, "%*s %s\n", t.labels+1, "", note)
+	if note := t.lanes.note(d); note != nil {
+		t.wrap(strings.Repeat(" ", t.labels+2), note, ",")
 	}
 }
 
-// wrap writes parts, separated by semicolons, in lines of the width.
-func (t *textPicture) wrap(parts []string) {
-	line := ""
+// wrap writes parts with separators in lines of the width, each with the indent.
+func (t *textPicture) wrap(indent string, parts []string, separator string) {
+	line := indent
 	for i, part := range parts {
 		if i < len(parts)-1 {
-			part += ";"
+			part += separator
 		}
-		if line != "" && len(line)+1+len(part) > t.options.Width {
+		switch {
+		case line == indent:
+		case textColumns(line)+1+textColumns(part) > t.options.Width:
 			fmt.Fprintln(t.w, line)
-			line = ""
-		}
-		if line != "" {
+			line = indent
+		default:
 			line += " "
 		}
 		line += part
@@ -233,12 +227,5 @@ func (pic *picture) kindLegend() []string {
 
 // ruler says how long a number of columns is.
 func (pic *picture) ruler(columns int, t model.Time) string {
-	text := count(columns, "column") + " = " + pic.time(t)
-	if pic.p.Pipeline.TimeUnit.Name == "" {
-		text += " tick"
-		if t > 1 {
-			text += "s"
-		}
-	}
-	return text
+	return model.Plural(columns, "column") + " = " + pic.p.FormatTime(t)
 }

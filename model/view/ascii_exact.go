@@ -119,17 +119,17 @@ func (e *exactLanes) idle(line *styledLine, from, to model.Time) {
 	}
 }
 
-func (e *exactLanes) note(d int) string {
+func (e *exactLanes) note(d int) []string {
 	var zero []string
 	for _, op := range e.pic.plan.Order[d] {
 		if e.pic.p.Duration(op) == 0 {
 			zero = append(zero, fmt.Sprintf("%s at %s", e.token(op), e.pic.p.Pipeline.TimeUnit.Format(int64(e.pic.tl.Start[op]))))
 		}
 	}
-	if zero == nil {
-		return ""
+	if zero != nil {
+		zero[0] = "zero length: " + zero[0]
 	}
-	return "zero length: " + strings.Join(zero, ", ")
+	return zero
 }
 
 func (e *exactLanes) legend() []string {

@@ -36,7 +36,7 @@ func newScaledLanes(pic *picture, room int, color bool) *scaledLanes {
 
 func (s *scaledLanes) columns() int { return s.drawer.width }
 
-func (s *scaledLanes) note(int) string { return "" }
+func (s *scaledLanes) note(int) []string { return nil }
 
 func (s *scaledLanes) lane(line *styledLine, d int) {
 	cells := s.drawer.draw(d)

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -34,28 +33,13 @@ func newPicture(p *model.Problem, plan *model.Plan, tl *model.Timeline) (*pictur
 			}
 		}
 	}
-	pic := &picture{p: p, plan: plan, tl: tl, metrics: model.Measure(p, plan, tl), most: 1}
+	pic := &picture{p: p, plan: plan, tl: tl, metrics: model.Measure(p, plan, tl), most: 1, memory: p.ModelsMemory()}
 	for d := range plan.Order {
 		pic.end = max(pic.end, pic.metrics.Devices[d].Last)
-		pic.chunks = append(pic.chunks, stagesOn(p, d))
+		pic.chunks = append(pic.chunks, p.StagesOn(d))
 		pic.most = max(pic.most, len(pic.chunks[d]))
-		pic.memory = pic.memory || p.Statics[d] != 0 || p.Limits[d] != model.Unlimited
-	}
-	for r := range p.Rows {
-		pic.memory = pic.memory || p.Rows[r].Memory != nil
 	}
 	return pic, nil
-}
-
-func stagesOn(p *model.Problem, d int) []int {
-	var stages []int
-	for _, r := range p.RowsOn[d] {
-		if row := &p.Rows[r]; !row.Kind.IsTransfer() {
-			stages = append(stages, row.Stage)
-		}
-	}
-	slices.Sort(stages)
-	return slices.Compact(stages)
 }
 
 // class is how an operation looks: its kind, and for work which chunk of its
@@ -104,54 +88,23 @@ func (pic *picture) label(d int) string {
 	return fmt.Sprintf("device %*d", len(fmt.Sprint(pic.p.NumDevices()-1)), d)
 }
 
-// time writes a number of ticks in the user's unit, with its name.
-func (pic *picture) time(t model.Time) string {
-	u := pic.p.Pipeline.TimeUnit
-	if u.Name == "" {
-		return u.Format(int64(t))
-	}
-	return u.Format(int64(t)) + " " + u.Name
-}
-
 // summary lists the figures of the plan. A bound of 0 says nothing and is left
 // out.
 func (pic *picture) summary(bound model.Time) []string {
 	o := pic.p.Pipeline.Objective
 	value := pic.metrics.Value(o)
-	parts := []string{o.String() + " " + pic.time(value)}
+	parts := []string{o.String() + " " + pic.p.FormatTime(value)}
 	if bound > 0 {
-		parts = append(parts, "bound "+pic.time(bound), "gap "+percent(value-bound, value))
+		parts = append(parts, "bound "+pic.p.FormatTime(bound), "gap "+percent(value-bound, value))
 	}
 	if o == model.Span {
-		parts = append(parts, "makespan "+pic.time(pic.metrics.Makespan))
+		parts = append(parts, "makespan "+pic.p.FormatTime(pic.metrics.Makespan))
 	}
-	return append(parts, "bubble "+percent(value-pic.metrics.Ideal, value),
-		count(pic.p.NumDevices(), "device"), count(len(pic.p.Pipeline.Stages), "stage"), count(pic.p.MicroBatches(), "micro-batch"))
+	return append(parts, "bubble "+percent(value-pic.metrics.Ideal, value), model.Plural(pic.p.NumDevices(), "device"),
+		model.Plural(len(pic.p.Pipeline.Stages), "stage"), model.Plural(pic.p.MicroBatches(), "micro-batch"))
 }
 
-func count(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "ch"):
-		return fmt.Sprintf("%d %ses", n, what)
-	default:
-		return fmt.Sprintf("%d %ss", n, what)
-	}
-}
-
-// percent writes a share, rounded to one decimal in integers, so that it is the
-// same on every machine.
-func percent(part, whole model.Time) string {
-	if whole == 0 {
-		return "0.0%"
-	}
-	for whole > 1<<50 {
-		part, whole = part>>1, whole>>1
-	}
-	tenths := (part*2000 + whole) / (2 * whole)
-	return fmt.Sprintf("%d.%d%%", tenths/10, tenths%10)
-}
+func percent(part, whole model.Time) string { return model.Percent(int64(part), int64(whole)) }
 
 // busy is the share of the makespan that a device works.
 func (pic *picture) busy(d int) string {
@@ -160,42 +113,9 @@ func (pic *picture) busy(d int) string {
 
 // peak writes a device's peak memory, and its limit if it has one.
 func (pic *picture) peak(d int) string {
-	text := pic.amount(pic.metrics.Devices[d].Peak)
+	text := pic.p.FormatMemory(pic.metrics.Devices[d].Peak)
 	if limit := pic.p.Limits[d]; limit != model.Unlimited {
-		text += "/" + pic.amount(limit)
+		text += " / " + pic.p.FormatMemory(limit)
 	}
 	return text
-}
-
-// amount writes memory in the user's unit; bytes in a larger unit, rounded.
-func (pic *picture) amount(b model.Bytes) string {
-	u := pic.p.Pipeline.MemoryUnit
-	if !isByte(u) {
-		return u.Format(int64(b))
-	}
-	n := u.Rat(int64(b))
-	return binarySize(new(big.Int).Quo(n.Num(), n.Denom()))
-}
-
-// memoryUnit names the unit of amount, "" if the amount does so or has none.
-func (pic *picture) memoryUnit() string {
-	if u := pic.p.Pipeline.MemoryUnit; !isByte(u) {
-		return u.Name
-	}
-	return ""
-}
-
-func isByte(u model.Unit) bool { return u.Name == "B" || u.Name == "byte" || u.Name == "bytes" }
-
-// binarySize writes n bytes with one decimal of the largest unit that fits.
-func binarySize(n *big.Int) string {
-	units := []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	if n.BitLen() <= 10 {
-		return n.String() + "B"
-	}
-	unit := min((n.BitLen()-1)/10, len(units))
-	tenths := new(big.Int).Mul(n, big.NewInt(10))
-	tenths.Rsh(tenths, uint(10*unit-1)).Add(tenths, big.NewInt(1)).Rsh(tenths, 1) // rounded
-	whole, tenth := new(big.Int).QuoRem(tenths, big.NewInt(10), new(big.Int))
-	return fmt.Sprintf("%d.%d%s", whole, tenth, units[unit-1])
 }

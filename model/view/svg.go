@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/flexpipe/flexpipe/model"
 )
@@ -82,7 +81,7 @@ func (s *svgPicture) layout() {
 	labels, peaks := 0, textWidth("peak memory")
 	for d := 0; d < n; d += s.labelEvery {
 		labels = max(labels, textWidth(s.label(d)))
-		peaks = max(peaks, textWidth(s.peakText(d)))
+		peaks = max(peaks, textWidth(s.peak(d)))
 	}
 	s.left = margin + labels + 10
 	s.right = s.options.Width - margin - textWidth("100.0%") - 10
@@ -99,16 +98,7 @@ func (s *svgPicture) layout() {
 }
 
 // textWidth estimates the width of a text in pixels.
-func textWidth(text string) int { return (utf8.RuneCountInString(text)*letterW + 9) / 10 }
-
-// peakText is the peak and limit of a device, with the unit.
-func (s *svgPicture) peakText(d int) string {
-	text := strings.ReplaceAll(s.peak(d), "/", " / ")
-	if unit := s.memoryUnit(); unit != "" {
-		text += " " + unit
-	}
-	return text
-}
+func textWidth(text string) int { return (textColumns(text)*letterW + 9) / 10 }
 
 func (s *svgPicture) draw() {
 	width := max(s.options.Width, s.right+margin)
@@ -155,7 +145,7 @@ func (s *svgPicture) laneGrounds() {
 		fmt.Fprintf(s.w, `<text class="r" x="%d" y="%d">%s</text>`, s.left-10, y, escape(s.label(d)))
 		fmt.Fprintf(s.w, `<text class="r" x="%d" y="%d">%s</text>`, s.busyX, y, s.busy(d))
 		if s.memory {
-			fmt.Fprintf(s.w, `<text class="dim r" x="%d" y="%d">%s</text>`, s.peakX, y, escape(s.peakText(d)))
+			fmt.Fprintf(s.w, `<text class="dim r" x="%d" y="%d">%s</text>`, s.peakX, y, escape(s.peak(d)))
 		}
 		fmt.Fprintln(s.w)
 	}
@@ -170,10 +160,7 @@ func (s *svgPicture) axis() {
 		fmt.Fprintf(s.w, `<path class="grid" d="M%d.5 %dV%d"/><text class="dim m" x="%[1]d" y="%[4]d">%[5]s</text>`+"\n",
 			x, headHeight-4, s.bottom+4, s.bottom+18, m.label)
 	}
-	name := "time"
-	if unit.Name != "" {
-		name = "time in " + unit.Name
-	}
+	name := "time in " + s.p.TimeUnit().Plural()
 	fmt.Fprintf(s.w, `<text class="dim r" x="%d" y="%d">%s</text>`+"\n", s.left-10, s.bottom+18, escape(name))
 }
 

@@ -60,7 +60,7 @@ func (s *svgPicture) shape(sc scale, d int, op model.OpID) {
 	unit := s.p.Pipeline.TimeUnit
 	fmt.Fprintf(s.w, `<rect class="%s" x="%s" width="%s" height="%d"%s><title>%s %s, %s to %s</title></rect>`+"\n",
 		s.class(d, op).name(), hundredths(x), hundredths(width), s.laneH, corner,
-		escape(s.p.Name(op)), escape(s.kindName(row.Kind)), unit.Format(int64(s.tl.Start[op])), escape(s.time(s.tl.End(s.p, op))))
+		escape(s.p.Name(op)), escape(s.kindName(row.Kind)), unit.Format(int64(s.tl.Start[op])), escape(s.p.FormatTime(s.tl.End(s.p, op))))
 }
 
 func (s *svgPicture) numbers(sc scale, order []model.OpID) {

@@ -47,9 +47,8 @@ func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, err
 	var memory *cssr.MemoryError
 	switch {
 	case errors.As(err, &memory):
-		unit := p.Pipeline.MemoryUnit
 		r.Reason = fmt.Sprintf("the heuristics found no order that fits: a single micro-batch needs %s on %s, whose limit is %s; this is no proof that there is none",
-			unit.Amount(int64(memory.Need)), p.DeviceName(memory.Device), unit.Amount(int64(memory.Limit)))
+			p.Pipeline.MemoryUnit.SizeUp(int64(memory.Need)), p.DeviceName(memory.Device), p.FormatMemory(memory.Limit))
 		return r, nil
 	case errors.Is(err, context.Canceled):
 		r.Reason = "interrupted before the first plan"
