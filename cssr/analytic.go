@@ -1,8 +1,10 @@
 package cssr
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/flexpipe/flexpipe/model/config"
@@ -13,7 +15,7 @@ import (
 type UnsupportedModelError struct{ Kind config.ModelKind }
 
 func (e *UnsupportedModelError) Error() string {
-	return fmt.Sprintf("model.kind %s is not supported yet; use gpt or mlp, or give costs and edges of its stages", e.Kind)
+	return fmt.Sprintf("the costs of kind %s are not known yet; use gpt or mlp, or give costs and edges of its stages", e.Kind)
 }
 
 // Network returns the network that m describes, or an [*UnsupportedModelError].
@@ -63,13 +65,13 @@ func draftModel(cfg *config.Config, l *layout) (*draft, error) {
 	}
 	second, ok := cfg.Unit.Seconds()
 	if !ok {
-		return nil, fmt.Errorf("unit: a model takes physical time, not %ss; use ns, us, ms or s", cfg.Unit)
+		return nil, cfg.Locate("unit").Refuse(fmt.Sprintf("a model takes physical time, not %ss", cfg.Unit), "use ns, us, ms or s", nil)
 	}
 	nanosecond := new(big.Rat).Quo(big.NewRat(1, int64(time.Second)), second.Rat())
 	inUnit := func(t time.Duration) *big.Rat {
 		return new(big.Rat).Mul(new(big.Rat).SetInt64(int64(t)), nanosecond)
 	}
-	d := &draft{times: "model", sizes: "model", stages: newStages(cfg, l)}
+	d := emptyDraft(cfg, l)
 	for s := range stages {
 		d.stages[s].fill(&stages[s], inUnit)
 	}
@@ -94,7 +96,7 @@ func (s *draftStage) fill(from *network.Stage, inUnit func(time.Duration) *big.R
 // other.
 func clusterDelays(cfg *config.Config, l *layout, stages []network.Stage, inUnit func(time.Duration) *big.Rat) (*delays, error) {
 	cluster, start := clusterOf(cfg.Cluster), cfg.Cluster.LinkLatency.Rat()
-	d, err := edgeDelays(l, func(from, _, sender, receiver int) (*big.Rat, error) {
+	d, err := edgeDelays(cfg, l, func(from, _, sender, receiver int) (*big.Rat, error) {
 		if sender == receiver {
 			return new(big.Rat), nil
 		}
@@ -106,7 +108,7 @@ func clusterDelays(cfg *config.Config, l *layout, stages []network.Stage, inUnit
 		return sum.Add(sum, start), nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, refuseNetwork(cfg, err)
 	}
 	d.settle(cfg.Communication.Links)
 	return d, nil
@@ -116,23 +118,47 @@ func clusterDelays(cfg *config.Config, l *layout, stages []network.Stage, inUnit
 func networkStages(cfg *config.Config, l *layout) ([]network.Stage, error) {
 	net, err := Network(cfg.Model)
 	if err != nil {
-		return nil, err
+		return nil, refuseNetwork(cfg, err)
 	}
 	layers, err := net.Chain()
 	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		return nil, refuseNetwork(cfg, err)
 	}
 	recompute := make([]network.Recompute, l.stages())
 	for s := range recompute {
 		if recompute[s], err = network.ParseRecompute(string(cfg.Recompute[l.origin(s)])); err != nil {
-			return nil, fmt.Errorf("recompute: %w", err)
+			return nil, refuseNetwork(cfg, err)
 		}
 	}
 	partition, err := partitionOf(cfg, l, layers, recompute)
 	if err != nil {
-		return nil, fmt.Errorf("partition: %w", err)
+		return nil, refuseNetwork(cfg, err)
 	}
-	return network.Stages(layers, clusterOf(cfg.Cluster), partition, recompute)
+	stages, err := network.Stages(layers, clusterOf(cfg.Cluster), partition, recompute)
+	if err != nil {
+		return nil, refuseNetwork(cfg, err)
+	}
+	return stages, nil
+}
+
+// refuseNetwork places an error about a network at the key that it is about.
+func refuseNetwork(cfg *config.Config, err error) error {
+	var placed *config.Error
+	var field *network.FieldError
+	var partition *network.PartitionError
+	switch {
+	case errors.As(err, &placed):
+		return err
+	case errors.As(err, &field):
+		section := "model"
+		if field.Owner == "cluster" {
+			section = field.Owner
+		}
+		return cfg.Locate(section+"."+field.Field, section).Refuse(fmt.Sprintf("%v: %s", field.Value, field.Problem), "", err)
+	case errors.As(err, &partition):
+		return cfg.Locate("partition", "model.layers").Refuse(err.Error(), "", err)
+	}
+	return cfg.Locate("model.kind").Refuse(err.Error(), "", err)
 }
 
 // partitionOf returns the layers of each stage.
@@ -141,7 +167,12 @@ func partitionOf(cfg *config.Config, l *layout, layers []network.Layer, recomput
 	case config.Even:
 		return network.Even(layers, l.stages())
 	case config.PartitionListed:
-		return network.Listed(layers, listedLayers(cfg.Partition.Stages, l))
+		counts := listedLayers(cfg.Partition.Stages, l)
+		if empty := slices.Index(counts, 0); empty >= 0 {
+			return nil, splitError(l.chunks, fmt.Sprintf("stage %d has fewer layers than chunks", l.origin(empty)), "use fewer chunks, or give it more layers").
+				at(cfg.Locate(fmt.Sprintf("partition[%d]", l.origin(empty))))
+		}
+		return network.Listed(layers, counts)
 	}
 	slowdown := make([]float64, l.stages())
 	for s := range slowdown {
@@ -169,18 +200,4 @@ func listedLayers(shares []config.StageLayers, l *layout) []int {
 		}
 	}
 	return counts
-}
-
-// Summary returns what reports of throughput need to know of the network of a
-// configuration. ok is false for a configuration without a model.
-func Summary(cfg *config.Config) (sum network.Summary, ok bool, err error) {
-	if cfg.Model == nil {
-		return network.Summary{}, false, nil
-	}
-	net, err := Network(cfg.Model)
-	if err != nil {
-		return network.Summary{}, false, err
-	}
-	sum, err = network.Summarize(net)
-	return sum, err == nil, err
 }

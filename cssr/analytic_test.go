@@ -2,6 +2,7 @@ package cssr_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/flexpipe/flexpipe/cssr"
@@ -89,8 +90,9 @@ func TestPartitions(t *testing.T) {
 		}
 		equal(t, c.text, microseconds, c.want)
 	}
-	refused(t, "devices: 2\npartition: [3, 1]"+mlpText, cssr.Choices{SplitStages: 2}, "partition", "stage 3 would have 0 layers")
-	refused(t, "devices: 5"+mlpText, cssr.Choices{}, "partition", "4 layers into 5 stages")
+	refused(t, "devices: 2\npartition: [3, 1]"+mlpText, cssr.Choices{SplitStages: 2}, "test.yaml:3:16: partition[1]: split-stages 2: stage 1 has fewer layers than chunks")
+	refused(t, "devices: 5"+mlpText, cssr.Choices{}, "test.yaml:4:28: model.layers: ", "4 layers into 5 stages")
+	refused(t, "devices: 5\npartition: even"+mlpText, cssr.Choices{}, "test.yaml:3:12: partition: ", "4 layers into 5 stages")
 }
 
 const gptText = `
@@ -138,6 +140,33 @@ func checkExact(t *testing.T, unit model.Unit, n, want int64) {
 	}
 }
 
+// Numbers of a network that cannot be are refused where they stand.
+func TestRefusedModels(t *testing.T) {
+	const text = "devices: 1\nmicro_batches: 1\nmodel: {kind: mlp, layers: %d, hidden: %d}\ncluster: {flops: %s, link_bandwidth: 1e9}\n"
+	for _, c := range []struct {
+		layers, hidden int
+		flops          string
+		place          string
+	}{
+		{1 << 16, 1 << 28, "1e12", "test.yaml:4:8: model: "},
+		{4, 1 << 20, "1e-9", "test.yaml:5:18: cluster.flops: "},
+	} {
+		err := refused(t, fmt.Sprintf(text, c.layers, c.hidden, c.flops), cssr.Choices{}, c.place)
+		if field := (*network.FieldError)(nil); !errors.As(err, &field) {
+			t.Errorf("%v is no FieldError", err)
+		}
+	}
+}
+
+// No rate is so high that a network takes no time.
+func TestFastClusters(t *testing.T) {
+	pl := pipeline(t, "devices: 2\nmicro_batches: 1\nmodel: {kind: mlp, layers: 2, hidden: 1}\ncluster: {flops: 1e30, link_bandwidth: 1e30}\n", cssr.Choices{})
+	equal(t, "forwards", forwards(pl), []model.Time{1, 1})
+	if pl.Latency != 1 || pl.TimeUnit != (model.Unit{Name: "us", Multiplier: 1, Divisor: 1000}) {
+		t.Errorf("latency %d, unit %+v", pl.Latency, pl.TimeUnit)
+	}
+}
+
 func TestUnsupportedModels(t *testing.T) {
 	const (
 		cluster = "\nmicro_batches: 1\ncluster: {flops: 1e12, link_bandwidth: 1e9}\n"
@@ -147,19 +176,9 @@ func TestUnsupportedModels(t *testing.T) {
 		config.EncoderDecoder: "encoder: " + part + ", decoder: " + part,
 		config.TwoBranch:      "branches: [" + part + ", " + part + "]",
 	} {
-		err := refused(t, "devices: 2\nmodel: {kind: "+string(kind)+", "+parts+"}"+cluster, cssr.Choices{}, string(kind), "not supported yet")
+		err := refused(t, "devices: 2\nmodel: {kind: "+string(kind)+", "+parts+"}"+cluster, cssr.Choices{}, string(kind), "not known yet", "test.yaml:3:15: model.kind: ")
 		if unsupported := (*cssr.UnsupportedModelError)(nil); !errors.As(err, &unsupported) || unsupported.Kind != kind {
 			t.Errorf("%v is no UnsupportedModelError for %s", err, kind)
 		}
-	}
-}
-
-func TestSummary(t *testing.T) {
-	sum, ok, err := cssr.Summary(decode(t, "devices: 2"+gptText))
-	if err != nil || !ok || sum.Layers != 6 || sum.Samples != 1 || sum.Tokens != 32 {
-		t.Errorf("summary %+v, %v, %v", sum, ok, err)
-	}
-	if _, ok, err := cssr.Summary(decode(t, "devices: 1\nmicro_batches: 1\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}")); ok || err != nil {
-		t.Errorf("summary without a model: %v, %v", ok, err)
 	}
 }

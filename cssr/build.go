@@ -1,8 +1,6 @@
 package cssr
 
 import (
-	"fmt"
-
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
 )
@@ -10,14 +8,18 @@ import (
 // Build returns the problem of a configuration under the given choices: its
 // [Pipeline], compiled.
 //
-// Errors are those of Pipeline, and of [model.Compile] for totals that 64 bits
-// cannot hold.
+// Errors are those of Pipeline, and a [*config.Error] that wraps the error of
+// [model.Compile] for totals that 64 bits cannot hold.
 func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
 	pl, err := Pipeline(cfg, choices)
 	if err != nil {
 		return nil, err
 	}
-	return model.Compile(pl)
+	p, err := model.Compile(pl)
+	if err != nil {
+		return nil, cfg.Locate().Refuse(err.Error(), "", err)
+	}
+	return p, nil
 }
 
 // Pipeline returns a configuration under the given choices in whole numbers. A
@@ -31,8 +33,11 @@ func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
 // shares nothing with it. Cost O(stages + micro-batches), beside the partition
 // of a model, see [network.Balanced].
 //
-// Errors are a [*ChoiceError], a [*ScaleError], an [*UnsupportedModelError], or
-// one of package network for a partition or a cluster.
+// An error is a [*config.Error], which says where in the document the configuration
+// asks for something impossible. It wraps a [*ChoiceError], a [*ScaleError], an
+// [*UnsupportedModelError], or a [*network.FieldError] or [*network.PartitionError]
+// where there is one behind it. A choice that no configuration allows is a plain
+// *ChoiceError.
 func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
 	l, err := newLayout(cfg, choices)
 	if err != nil {
@@ -42,7 +47,7 @@ func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.chooseBackward(choices.Backward); err != nil {
+	if err := d.chooseBackward(cfg, choices.Backward); err != nil {
 		return nil, err
 	}
 	d.slowDown(cfg.Devices)
@@ -50,6 +55,7 @@ func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
+	pl.Objective = objectives[cfg.Objective]
 	if choices.Objective != nil {
 		pl.Objective = *choices.Objective
 	}
@@ -62,13 +68,4 @@ func newDraft(cfg *config.Config, l *layout) (*draft, error) {
 		return draftModel(cfg, l)
 	}
 	return draftCosts(cfg, l), nil
-}
-
-// objectiveOf translates the objective of a configuration.
-func objectiveOf(o config.Objective) (model.Objective, error) {
-	objective, ok := model.ParseObjective(string(o))
-	if !ok {
-		return 0, fmt.Errorf("objective: %q is not known; use makespan or span", o)
-	}
-	return objective, nil
 }

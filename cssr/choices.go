@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
 )
 
 // Choices replace what a configuration says about the shape of its problem. The
@@ -43,4 +44,10 @@ type ChoiceError struct {
 
 func (e *ChoiceError) Error() string {
 	return fmt.Sprintf("%s: %s; %s", e.Choice, e.Problem, e.Remedy)
+}
+
+// at returns the error at the place of the configuration that does not allow the
+// choice.
+func (e *ChoiceError) at(place config.Place) error {
+	return place.Refuse(e.Choice+": "+e.Problem, e.Remedy, e)
 }

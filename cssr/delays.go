@@ -13,13 +13,28 @@ import (
 type delays struct {
 	base  *big.Rat            // of pairs that are not listed
 	pairs map[[2]int]*big.Rat // from, to
+	links map[[2]int]int      // which link of the configuration sets a pair
+	other site                // of the latencies that no link sets
+}
+
+// newDelays returns delays of base everywhere.
+func newDelays(cfg *config.Config, base *big.Rat) *delays {
+	return &delays{base: base, pairs: map[[2]int]*big.Rat{}, links: map[[2]int]int{}, other: latencySource(cfg)}
+}
+
+// site returns the place of the latency of a listed pair.
+func (d *delays) site(pair [2]int) site {
+	if link, ok := d.links[pair]; ok {
+		return linkSite(link)
+	}
+	return d.other
 }
 
 // costDelays returns what a configuration without model says about latencies.
 func costDelays(cfg *config.Config, l *layout) *delays {
 	edges := cfg.Communication.EdgeLatency
 	if edges == nil {
-		d := &delays{base: cfg.Communication.Latency.Rat(), pairs: map[[2]int]*big.Rat{}}
+		d := newDelays(cfg, cfg.Communication.Latency.Rat())
 		d.override(cfg.Communication.Links)
 		return d
 	}
@@ -27,7 +42,7 @@ func costDelays(cfg *config.Config, l *layout) *delays {
 	for i, e := range cfg.Edges {
 		measured[e] = edges[i].Rat()
 	}
-	d, _ := edgeDelays(l, func(from, to, _, _ int) (*big.Rat, error) {
+	d, _ := edgeDelays(cfg, l, func(from, to, _, _ int) (*big.Rat, error) {
 		return edgeLatency(measured, l, from, to), nil
 	})
 	d.settle(cfg.Communication.Links)
@@ -57,8 +72,8 @@ func edgeLatency(measured map[config.Edge]*big.Rat, l *layout, from, to int) *bi
 // latency returns that of an edge between two stages when they sit on two
 // devices. A pair of devices that serves several edges gets the slowest of
 // their latencies: a problem has one per pair.
-func edgeDelays(l *layout, latency func(from, to, sender, receiver int) (*big.Rat, error)) (*delays, error) {
-	d := &delays{base: new(big.Rat), pairs: map[[2]int]*big.Rat{}}
+func edgeDelays(cfg *config.Config, l *layout, latency func(from, to, sender, receiver int) (*big.Rat, error)) (*delays, error) {
+	d := newDelays(cfg, new(big.Rat))
 	for to, after := range l.after {
 		for _, from := range after {
 			if slices.Equal(l.devices[from], l.devices[to]) {
@@ -103,8 +118,9 @@ func (d *delays) settle(links []config.Link) {
 
 // override applies the links of the configuration.
 func (d *delays) override(links []config.Link) {
-	for _, link := range links {
-		d.pairs[[2]int{link.From, link.To}] = link.Latency.Rat()
+	for i, link := range links {
+		pair := [2]int{link.From, link.To}
+		d.pairs[pair], d.links[pair] = link.Latency.Rat(), i
 	}
 }
 

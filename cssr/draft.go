@@ -12,15 +12,15 @@ import (
 // the configuration, sizes in bytes or bare numbers. The numbers may be shared
 // between stages and are not written to.
 type draft struct {
-	times  string // the section that durations come from: costs, profile or model
-	sizes  string // the same for sizes: memory, profile or model
+	times  source
+	sizes  source
 	stages []draftStage
 	delays *delays
 }
 
 // draftStage is a stage of a draft.
 type draftStage struct {
-	origin  int // stage of the configuration, for messages
+	origin  int // stage of the configuration
 	after   []int
 	devices []int
 	mode    model.Mode
@@ -55,6 +55,13 @@ var modes = map[config.Backward]model.Mode{
 	config.Split: model.Split, config.Fused: model.Fused, config.Auto: model.Auto,
 }
 
+var objectives = map[config.Objective]model.Objective{config.Makespan: model.Makespan, config.Span: model.Span}
+
+// emptyDraft returns a draft of a layout without durations, sizes and delays.
+func emptyDraft(cfg *config.Config, l *layout) *draft {
+	return &draft{times: costSource(cfg), sizes: memorySource(cfg), stages: newStages(cfg, l)}
+}
+
 // newStages returns the stages of a layout, without durations and sizes.
 func newStages(cfg *config.Config, l *layout) []draftStage {
 	stages := make([]draftStage, l.stages())
@@ -71,13 +78,8 @@ func newStages(cfg *config.Config, l *layout) []draftStage {
 
 // draftCosts returns the draft of a configuration with costs or a profile.
 func draftCosts(cfg *config.Config, l *layout) *draft {
-	d := &draft{times: "costs", sizes: "memory", stages: newStages(cfg, l), delays: costDelays(cfg, l)}
-	if cfg.Profile != nil {
-		d.times = "profile"
-		if cfg.Profile.Stages[0].Memory != nil {
-			d.sizes = "profile"
-		}
-	}
+	d := emptyDraft(cfg, l)
+	d.delays = costDelays(cfg, l)
 	share := big.NewRat(1, int64(l.chunks))
 	for s := range d.stages {
 		st := &d.stages[s]
@@ -107,14 +109,16 @@ func product(n *config.Decimal, factor *big.Rat) *big.Rat {
 
 // chooseBackward sets the mode of the stages that have both halves of a
 // backward; nil keeps what there is.
-func (d *draft) chooseBackward(mode *model.Mode) error {
+func (d *draft) chooseBackward(cfg *config.Config, mode *model.Mode) error {
 	if mode == nil {
 		return nil
 	}
 	for s := range d.stages {
 		if !d.stages[s].choose(*mode) {
-			return &ChoiceError{"backward " + mode.String(), fmt.Sprintf("stage %d has a backward_full only", d.stages[s].origin),
+			origin := d.stages[s].origin
+			err := &ChoiceError{"backward " + mode.String(), fmt.Sprintf("stage %d has a backward_full only", origin),
 				"give its backward_input and backward_weight"}
+			return err.at(d.times.site(backwardFull, origin).place(cfg))
 		}
 	}
 	return nil

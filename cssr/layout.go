@@ -40,27 +40,30 @@ func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 
 // checkSplit tests whether the stages can be divided into chunks.
 func checkSplit(cfg *config.Config, chunks int) error {
-	refuse := func(problem, remedy string) error {
-		return &ChoiceError{fmt.Sprintf("split-stages %d", chunks), problem, remedy}
-	}
 	switch {
 	case chunks < 1:
-		return refuse("there must be at least 1 chunk", "give a number from 1 up")
+		return splitError(chunks, "there must be at least 1 chunk", "give a number from 1 up")
 	case chunks > config.MaxStages/cfg.Stages:
-		return refuse(fmt.Sprintf("%d stages would become more than %d", cfg.Stages, config.MaxStages), "use fewer chunks")
-	case chunks > 1 && !isChain(cfg):
-		return refuse("the stages do not form a chain", "leave edges out, or write the chunks as stages")
-	}
-	if chunks == 1 {
+		return splitError(chunks, fmt.Sprintf("%d stages would become more than %d", cfg.Stages, config.MaxStages), "use fewer chunks").
+			at(cfg.Locate("stages", "devices"))
+	case chunks == 1:
 		return nil
+	case !isChain(cfg):
+		return splitError(chunks, "the stages do not form a chain", "leave edges out, or write the chunks as stages").
+			at(cfg.Locate("edges", "profile.edges", "model.kind"))
 	}
 	for s, c := range cfg.Costs {
 		if c.BackwardWeight != nil && !c.SendsGradient() {
-			return refuse(fmt.Sprintf("stage %d has no backward_input, which its later chunks would need for its first", s),
-				"write the chunks as stages")
+			return splitError(chunks, fmt.Sprintf("stage %d has no backward_input, which its later chunks would need for its first", s),
+				"write the chunks as stages").at(costSource(cfg).site(backwardInput, s).place(cfg))
 		}
 	}
 	return nil
+}
+
+// splitError returns a [ChoiceError] for SplitStages.
+func splitError(chunks int, problem, remedy string) *ChoiceError {
+	return &ChoiceError{fmt.Sprintf("split-stages %d", chunks), problem, remedy}
 }
 
 // isChain reports whether stage s + 1 follows stage s, and there is no other
@@ -76,7 +79,7 @@ func place(cfg *config.Config, stages int, name string) ([][]int, error) {
 	rule, devices := cfg.Placement.Rule, len(cfg.Devices)
 	if name != "" {
 		rule = config.PlacementRule(name)
-		if err := checkPlacement(cfg, rule); err != nil {
+		if err := checkPlacement(cfg, rule, stages); err != nil {
 			return nil, err
 		}
 	}
@@ -91,16 +94,28 @@ func place(cfg *config.Config, stages int, name string) ([][]int, error) {
 	return model.LoopPlacement(stages, devices), nil
 }
 
-// checkPlacement tests whether a rule can replace the placement of cfg.
-func checkPlacement(cfg *config.Config, rule config.PlacementRule) error {
-	choice := "placement " + string(rule)
+// checkPlacement tests whether a rule can replace the placement of cfg, with so many
+// stages.
+func checkPlacement(cfg *config.Config, rule config.PlacementRule, stages int) error {
+	refuse := func(problem, remedy string) *ChoiceError {
+		return &ChoiceError{"placement " + string(rule), problem, remedy}
+	}
 	if rule != config.Linear && rule != config.Loop && rule != config.Vee {
-		return &ChoiceError{choice, "it is not known", "use linear, loop or v"}
+		return refuse("it is not known", "use linear, loop or v")
+	}
+	devices := len(cfg.Devices)
+	counts := fmt.Sprintf("not %d on %d", stages, devices)
+	switch {
+	case rule == config.Linear && stages != devices:
+		return refuse("it needs as many stages as devices, "+counts, "use loop").at(cfg.Locate("stages", "devices"))
+	case rule == config.Vee && stages%devices != 0:
+		return refuse("it needs a multiple of the devices as stages, "+counts, "use loop").at(cfg.Locate("stages", "devices"))
 	}
 	for s, gang := range cfg.Placement.Devices {
 		if len(gang) > 1 {
-			return &ChoiceError{choice, fmt.Sprintf("stage %d sits on a gang of %d devices", s, len(gang)),
-				"place each stage on one device, or keep the placement of the configuration"}
+			return refuse(fmt.Sprintf("stage %d sits on a gang of %d devices", s, len(gang)),
+				"place each stage on one device, or keep the placement of the configuration").
+				at(cfg.Locate(fmt.Sprintf("placement[%d]", s)))
 		}
 	}
 	return nil

@@ -69,19 +69,19 @@ func TestRefusedLayouts(t *testing.T) {
 		words   []string
 	}{
 		{"devices: 2" + costs, cssr.Choices{SplitStages: -1}, []string{"split-stages -1", "at least 1"}},
-		{"devices: 2" + costs, cssr.Choices{SplitStages: 1 << 62}, []string{"more than 65536"}},
-		{"devices: 3\nedges: [[0, 2], [1, 2]]" + costs, cssr.Choices{SplitStages: 2}, []string{"chain"}},
-		{"devices: 2\nmicro_batches: 1\ncosts: {forward: 1, backward_input: [none, 1], backward_weight: 1}", cssr.Choices{SplitStages: 2}, []string{"stage 0", "backward_input"}},
+		{"devices: 2" + costs, cssr.Choices{SplitStages: 1 << 62}, []string{"test.yaml:2:10: devices: split-stages", "more than 65536"}},
+		{"devices: 3\nedges: [[0, 2], [1, 2]]" + costs, cssr.Choices{SplitStages: 2}, []string{"test.yaml:3:8: edges: split-stages 2: ", "chain"}},
+		{"devices: 2\nmicro_batches: 1\ncosts: {forward: 1, backward_input: [none, 1], backward_weight: 1}", cssr.Choices{SplitStages: 2}, []string{"test.yaml:4:38: costs.backward_input[0]: ", "stage 0"}},
 		{"devices: 2" + costs, cssr.Choices{Placement: "zigzag"}, []string{"placement zigzag", "linear, loop or v"}},
-		{"devices: 2\nplacement: [[0, 1]]" + costs, cssr.Choices{Placement: "loop"}, []string{"placement loop", "stage 0", "gang"}},
+		{"devices: 2\nplacement: [[0, 1]]" + costs, cssr.Choices{Placement: "loop"}, []string{"test.yaml:3:13: placement[0]: placement loop: stage 0", "gang"}},
+		{"devices: 2" + costs, cssr.Choices{SplitStages: 2, Placement: "linear"}, []string{"test.yaml:2:10: devices: placement linear: ", "not 4 on 2"}},
+		{"devices: 2\nstages: 3" + costs, cssr.Choices{Placement: "v"}, []string{"test.yaml:3:9: stages: placement v: ", "not 3 on 2"}},
 	} {
 		err := refused(t, c.text, c.choices, c.words...)
 		if choice := (*cssr.ChoiceError)(nil); !errors.As(err, &choice) {
 			t.Errorf("%v is no ChoiceError", err)
 		}
 	}
-	refused(t, "devices: 2"+costs, cssr.Choices{SplitStages: 2, Placement: "linear"}, "placement linear")
-	refused(t, "devices: 2\nstages: 3"+costs, cssr.Choices{Placement: "v"}, "placement v")
 }
 
 // Chunks of one stage are as far apart as the slower of its neighbours.

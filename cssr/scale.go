@@ -15,17 +15,29 @@ const maxSteps = 1 << 61
 // ScaleError reports numbers of a configuration that 64 bits cannot hold
 // together exactly.
 type ScaleError struct {
-	What  string   // "durations" or "sizes"
-	Key   string   // the number at fault, such as "costs.forward of stage 3"
-	Value *big.Rat // the number, in Unit
+	What  string   // "durations", "sizes" or "factors"
+	Key   string   // of the number at fault, such as costs.forward[3]
+	Value *big.Rat // the number, on its device, in Unit
 	Step  *big.Rat // the largest step in which all numbers are whole, in Unit
 	Unit  string   // "" for bare numbers
 }
 
-func (e *ScaleError) Error() string {
-	return fmt.Sprintf("%s is %s, and the largest step in which all %s are whole is %s: 64 bits cannot hold that; "+
-		"round the %s to fewer digits, or use a coarser unit",
-		e.Key, e.format(e.Value), e.What, e.format(e.Step), e.What)
+func (e *ScaleError) Error() string { return e.Key + ": " + e.problem() + "; " + e.remedy() }
+
+func (e *ScaleError) problem() string {
+	return fmt.Sprintf("%s, where the largest step in which all %s are whole is %s: 64 bits cannot hold that",
+		e.format(e.Value), e.What, e.format(e.Step))
+}
+
+// remedy says what brings number and step nearer to each other, or to 1.
+func (e *ScaleError) remedy() string {
+	switch {
+	case !e.Step.Num().IsInt64():
+		return "write all " + e.What + " in a larger unit"
+	case !e.Step.Denom().IsInt64():
+		return "round the " + e.What + " to fewer digits, or write all in a smaller unit"
+	}
+	return "round the " + e.What + " to fewer digits"
 }
 
 // format writes a number with its unit.
@@ -47,9 +59,10 @@ func (e *ScaleError) format(r *big.Rat) string {
 // divides all numbers it has seen. First see every number, then ask. The first
 // error sticks.
 type scale struct {
+	cfg        *config.Config
 	what, unit string
 	step       big.Rat // 0 until a number other than 0 was seen
-	err        error   // a *ScaleError
+	err        error   // a *config.Error around a *ScaleError
 }
 
 // see makes the step divide amount / parts. nil amounts are passed over.
@@ -98,7 +111,9 @@ func (s *scale) steps(amount *big.Rat, at site) int64 {
 
 // fail records that an amount has no whole number.
 func (s *scale) fail(amount *big.Rat, at site) {
-	s.err = &ScaleError{What: s.what, Key: at.String(), Value: amount, Step: new(big.Rat).Set(&s.step), Unit: s.unit}
+	place := at.place(s.cfg)
+	err := &ScaleError{What: s.what, Key: place.Key, Value: amount, Step: new(big.Rat).Set(&s.step), Unit: s.unit}
+	s.err = place.Refuse(err.problem(), err.remedy(), err)
 }
 
 // modelUnit returns what a step is, under the given name. It holds once steps

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"pgregory.net/rapid"
 
@@ -72,18 +73,60 @@ func TestOverflow(t *testing.T) {
 		forward, activation, static, limit string
 		words                              []string
 	}{
-		{"[1e-9, 1e20]", "0", "0", "none", []string{"costs.forward of stage 1", "100000000000000000000", "0.000000001", "round the durations"}},
-		{"1e-30", "0", "0", "none", []string{"costs.forward of stage 0", "coarser unit"}},
-		{"1", "1", "0", "1e25", []string{"memory limit of device 0", "round the sizes"}},
-		{"1", "[1, 1e-25]", "0", "none", []string{"memory.activation of stage 1"}},
+		{"[1e-9, 1e20]", "0", "0", "none", []string{"test.yaml:4:25: costs.forward[1]: 100000000000000000000 ticks, ", " 0.000000001 ticks: ", "; round the durations to fewer digits"}},
+		{"1e-30", "0", "0", "none", []string{"test.yaml:4:18: costs.forward: ", "in a smaller unit"}},
+		{"1", "1", "0", "1e25", []string{"test.yaml:5:43: memory.limit: ", "round the sizes"}},
+		{"1", "1e25", "0", "none", []string{"test.yaml:5:22: memory.activation: ", "in a larger unit"}},
+		{"1", "[1, 1e-25]", "0", "none", []string{"test.yaml:5:26: memory.activation[1]: "}},
 	} {
 		err := refused(t, fmt.Sprintf(text, c.forward, c.activation, c.static, c.limit), cssr.Choices{}, c.words...)
-		if scale := (*cssr.ScaleError)(nil); !errors.As(err, &scale) {
+		if scale := (*cssr.ScaleError)(nil); !errors.As(err, &scale) || !strings.Contains(err.Error(), scale.Error()) {
 			t.Errorf("%v is no ScaleError", err)
 		}
 	}
-	refused(t, fmt.Sprintf(text, "1", "1", "2000000000000000000", "none"), cssr.Choices{}, "static memory", "2^61")
-	refused(t, "devices: 1\nmicro_batches: [1e-20]\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}", cssr.Choices{}, "micro_batches of micro-batch 0")
+	const rest = "\nmicro_batches: 1\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}\n"
+	refused(t, "devices: [{}, {memory_limit: 1e-30}]"+rest, cssr.Choices{}, "test.yaml:2:30: devices[1].memory_limit: ")
+	refused(t, "devices: 2\ncommunication: {latency: 1e-30}"+rest, cssr.Choices{}, "test.yaml:3:26: communication.latency: ")
+	refused(t, "devices: 2\ncommunication: {links: [{from: 0, to: 1, latency: 1e-30}]}"+rest, cssr.Choices{}, "test.yaml:3:51: communication.links[0].latency: ")
+	refused(t, "devices: 1\nmicro_batches: [1e-20]\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}", cssr.Choices{}, "test.yaml:3:17: micro_batches[0]: ")
+}
+
+// Sums are refused where the stage stands that is one too many, however many chunks
+// it is divided into.
+func TestOverflowOfSums(t *testing.T) {
+	const text = "devices: 2\nmicro_batches: 2\ncosts: {forward: %s, backward_input: 1, backward_weight: 1}\nmemory: {activation: 1, static: [2000000000000000000, %d]}"
+	refused(t, fmt.Sprintf(text, "1", 1<<60), cssr.Choices{}, "test.yaml:5:55: memory.static[1]: ", "up to stage 1", "2^61", "fewer digits")
+	refused(t, fmt.Sprintf(text, "1", 1<<60), cssr.Choices{SplitStages: 2}, "memory.static[0]: ", "up to stage 0 ")
+	err := refused(t, "devices: 2\nmicro_batches: 2\ncosts: {forward: [1, 2000000000000000000], backward_input: 1, backward_weight: 1}", cssr.Choices{}, "test.yaml:1:1: ", "durations add up")
+	if placed := (*config.Error)(nil); !errors.As(err, &placed) || placed.Cause == nil {
+		t.Errorf("%v has no place or no cause", err)
+	}
+}
+
+// What a profile says is refused in its file.
+func TestOverflowOfProfile(t *testing.T) {
+	const stage = `{"durations": {"forward": {"median": %s}, "backward_input": {"median": 2}, "backward_weight": {"median": 2}}, "memory": {"activation": %s}}`
+	const profile = `{"format": "flexpipe/profile", "version": 1, "unit": "us", "edges": [{"from": 0, "to": 1, "latency": %s}],` + "\n" + `"stages": [` + stage + ",\n" + stage + "]}"
+	for _, c := range []struct {
+		latency, forward, activation string
+		place                        string
+	}{
+		{"1e-30", "1", "1", "p.json:1:69: edges: "},
+		{"1", "1e-30", "1", "p.json:3:27: stages[1].durations.forward: "},
+		{"1", "1", "1e-30", "p.json:3:135: stages[1].memory.activation: "},
+	} {
+		files := fstest.MapFS{
+			"c.yaml": {Data: []byte("version: 1\ndevices: 2\nmicro_batches: 2\nprofile: p.json\n")},
+			"p.json": {Data: fmt.Appendf(nil, profile, c.latency, "1", "1", c.forward, c.activation)},
+		}
+		cfg, err := config.Load(files, "c.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = cssr.Build(cfg, cssr.Choices{}); err == nil || !strings.HasPrefix(err.Error(), c.place) {
+			t.Errorf("got %v, want an error at %s", err, c.place)
+		}
+	}
 }
 
 // Costs that are all so many times as long make the same whole numbers, and the

@@ -11,13 +11,8 @@ import (
 
 // pipeline returns the draft in whole numbers.
 func (d *draft) pipeline(cfg *config.Config) (*model.Pipeline, error) {
-	objective, err := objectiveOf(cfg.Objective)
-	if err != nil {
-		return nil, err
-	}
 	pl := &model.Pipeline{
 		Name:         cfg.Name,
-		Objective:    objective,
 		MicroBatches: cfg.MicroBatches,
 		Blocking:     cfg.Communication.Blocking,
 	}
@@ -32,7 +27,7 @@ func (d *draft) pipeline(cfg *config.Config) (*model.Pipeline, error) {
 	for _, device := range cfg.Devices {
 		pl.Devices = append(pl.Devices, model.Device{Name: device.Name, Limit: model.Unlimited})
 	}
-	for _, set := range []func(*config.Config, *model.Pipeline) error{setFactors, d.setTimes, d.setSizes, checkStatic} {
+	for _, set := range []func(*config.Config, *model.Pipeline) error{setFactors, d.setTimes, d.setSizes, d.checkStatic} {
 		if err := set(cfg, pl); err != nil {
 			return nil, err
 		}
@@ -47,7 +42,7 @@ func setFactors(cfg *config.Config, pl *model.Pipeline) error {
 	if !slices.ContainsFunc(cfg.Factors, func(f config.Decimal) bool { return !f.Equal(one) }) {
 		return nil
 	}
-	s, key := scale{what: "factors"}, site{key: "micro_batches", noun: "micro-batch"}
+	s, key := scale{cfg: cfg, what: "factors"}, site{keys: "micro_batches[#]"}
 	s.see(one.Rat(), 1, key)
 	for key.index = range cfg.Factors {
 		s.see(cfg.Factors[key.index].Rat(), 1, key)
@@ -63,22 +58,22 @@ func setFactors(cfg *config.Config, pl *model.Pipeline) error {
 // setTimes sets durations and latencies. A duration is whole with every factor,
 // hence a multiple of the factor scale.
 func (d *draft) setTimes(cfg *config.Config, pl *model.Pipeline) error {
-	s, pairs := scale{what: "durations", unit: string(cfg.Unit)}, d.delays.sorted()
+	s, pairs := scale{cfg: cfg, what: "durations", unit: string(cfg.Unit)}, d.delays.sorted()
 	for i := range d.stages {
 		for k, t := range d.stages[i].durations {
-			s.see(t, max(pl.FactorScale, 1), d.durationSite(i, k))
+			s.see(t, max(pl.FactorScale, 1), d.times.site(k, d.stages[i].origin))
 		}
 	}
-	s.see(d.delays.base, 1, latencySite)
+	s.see(d.delays.base, 1, d.delays.other)
 	for _, pair := range pairs {
-		s.see(d.delays.pairs[pair], 1, linkSite(pair))
+		s.see(d.delays.pairs[pair], 1, d.delays.site(pair))
 	}
 	for i := range d.stages {
 		pl.Stages[i].Replicas[0].Durations = d.wholeDurations(&s, i)
 	}
-	pl.Latency = model.Time(s.steps(d.delays.base, latencySite))
+	pl.Latency = model.Time(s.steps(d.delays.base, d.delays.other))
 	for _, pair := range pairs {
-		t := model.Time(s.steps(d.delays.pairs[pair], linkSite(pair)))
+		t := model.Time(s.steps(d.delays.pairs[pair], d.delays.site(pair)))
 		pl.Links = append(pl.Links, model.Link{From: pair[0], To: pair[1], Latency: t})
 	}
 	pl.TimeUnit = s.modelUnit(string(cfg.Unit))
@@ -92,7 +87,7 @@ func (d *draft) wholeDurations(s *scale, stage int) model.Durations {
 		if t == nil {
 			return model.Absent
 		}
-		return model.Time(s.steps(t, d.durationSite(stage, key)))
+		return model.Time(s.steps(t, d.times.site(key, d.stages[stage].origin)))
 	}
 	return model.Durations{
 		Forward:        ticks(forward),
@@ -105,13 +100,13 @@ func (d *draft) wholeDurations(s *scale, stage int) model.Durations {
 
 // setSizes sets the memory of stages and the limits of devices.
 func (d *draft) setSizes(cfg *config.Config, pl *model.Pipeline) error {
-	s := scale{what: "sizes"}
+	s := scale{cfg: cfg, what: "sizes"}
 	if cfg.SizesInBytes {
 		s.unit = "B"
 	}
 	for i := range d.stages {
 		for k, size := range d.stages[i].sizes {
-			s.see(size, 1, d.sizeSite(i, k))
+			s.see(size, 1, d.sizes.site(k, d.stages[i].origin))
 		}
 	}
 	for i, device := range cfg.Devices {
@@ -119,7 +114,7 @@ func (d *draft) setSizes(cfg *config.Config, pl *model.Pipeline) error {
 	}
 	for i := range d.stages {
 		size := func(key int) model.Bytes {
-			return model.Bytes(s.steps(d.stages[i].sizes[key], d.sizeSite(i, key)))
+			return model.Bytes(s.steps(d.stages[i].sizes[key], d.sizes.site(key, d.stages[i].origin)))
 		}
 		st := &pl.Stages[i]
 		st.Activation, st.FreedByInput, st.Static = size(activation), size(freedByInput), size(static)
@@ -142,49 +137,15 @@ func limitOf(device config.Device) *big.Rat {
 }
 
 // checkStatic tests that the static memory of any set of stages can be added up.
-func checkStatic(_ *config.Config, pl *model.Pipeline) error {
+func (d *draft) checkStatic(cfg *config.Config, pl *model.Pipeline) error {
 	room := model.Bytes(maxSteps)
 	for s := range pl.Stages {
 		if room -= pl.Stages[s].Static; room < 0 {
-			return fmt.Errorf("the static memory of stages 0 to %d adds up to more than 2^61 units: use a coarser unit", s)
+			last := d.stages[s].origin
+			return d.sizes.site(static, last).place(cfg).Refuse(
+				fmt.Sprintf("the stages up to stage %d hold more than 2^61 times the largest step in which all sizes are whole", last),
+				"round the sizes to fewer digits", nil)
 		}
 	}
 	return nil
-}
-
-// site is the place of a number in a configuration, such as costs.forward of
-// stage 3.
-type site struct {
-	section, key string
-	noun         string
-	index        int
-}
-
-func (s site) String() string {
-	text := s.key
-	if s.section != "" {
-		text = s.section + "." + s.key
-	}
-	if s.noun != "" {
-		text += fmt.Sprintf(" of %s %d", s.noun, s.index)
-	}
-	return text
-}
-
-var latencySite = site{section: "communication", key: "latency"}
-
-func linkSite(pair [2]int) site {
-	return site{key: fmt.Sprintf("latency from device %d to device %d", pair[0], pair[1])}
-}
-
-func limitSite(device int) site {
-	return site{key: "memory limit", noun: "device", index: device}
-}
-
-func (d *draft) durationSite(stage, key int) site {
-	return site{d.times, durationKeys[key], "stage", d.stages[stage].origin}
-}
-
-func (d *draft) sizeSite(stage, key int) site {
-	return site{d.sizes, sizeKeys[key], "stage", d.stages[stage].origin}
 }

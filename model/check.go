@@ -236,7 +236,7 @@ func (p *Problem) checkStatics() error {
 		for _, r := range st.Replicas {
 			for _, d := range r.Devices {
 				if st.Static > maxTotal-total[d] {
-					return atDevice(d, errors.New("the static memory adds up to more than 2^61; use a coarser unit"))
+					return atDevice(d, errors.New("the static memory adds up to more than 2^61; write fewer digits, so that a tick can be larger, or take fewer micro-batches"))
 				}
 				total[d] += st.Static
 			}
@@ -274,7 +274,7 @@ func (p *Problem) checkTotals() error {
 			}
 			d = d / Time(pl.FactorScale)
 			if d > 0 && factor > maxTotal/d {
-				return atStage(row.Stage, errors.New("durations overflow; use a coarser unit"))
+				return atStage(row.Stage, errors.New("durations overflow; write fewer digits, so that a tick can be larger, or take fewer micro-batches"))
 			}
 			d *= factor
 		}
@@ -283,12 +283,12 @@ func (p *Problem) checkTotals() error {
 			lag = max(lag, pred.Lag)
 		}
 		if !spend(d, p.Count(r)) || !spend(lag, p.Count(r)) {
-			return fmt.Errorf("the durations add up to more than 2^61 ticks; use a coarser unit")
+			return fmt.Errorf("the durations add up to more than 2^61 ticks; write fewer digits, so that a tick can be larger, or take fewer micro-batches")
 		}
 		for _, delta := range row.Memory {
 			most := max(delta.AtStart, -delta.AtEnd)
 			if most > 0 && Bytes(p.Count(r)) > room/most {
-				return fmt.Errorf("the memory amounts add up to more than 2^61; use a coarser unit")
+				return fmt.Errorf("the memory amounts add up to more than 2^61; write fewer digits, so that a tick can be larger, or take fewer micro-batches")
 			}
 			room -= most * Bytes(p.Count(r))
 		}

@@ -66,14 +66,14 @@ func TestRefusals(t *testing.T) {
 			pl.Stages[1].Replicas[0].Durations = durations(1, none, none, none)
 		}},
 		{"2^31 operations: reduce stages or micro_batches", func(pl *pipeline) { pl.MicroBatches = 1 << 29 }},
-		{"the durations add up to more than 2^61 ticks; use a coarser unit", func(pl *pipeline) { first(pl).Forward = 1 << 60; first(pl).BackwardInput = 1 }},
-		{"the durations add up to more than 2^61 ticks; use a coarser unit", func(pl *pipeline) { pl.Latency = 1 << 60 }},
-		{"stage 0: durations overflow; use a coarser unit", func(pl *pipeline) {
+		{"the durations add up to more than 2^61 ticks; write fewer digits, so that a tick can be larger, or take fewer micro-batches", func(pl *pipeline) { first(pl).Forward = 1 << 60; first(pl).BackwardInput = 1 }},
+		{"the durations add up to more than 2^61 ticks; write fewer digits, so that a tick can be larger, or take fewer micro-batches", func(pl *pipeline) { pl.Latency = 1 << 60 }},
+		{"stage 0: durations overflow; write fewer digits, so that a tick can be larger, or take fewer micro-batches", func(pl *pipeline) {
 			pl.Factors, pl.FactorScale = []int64{1, 1 << 62}, 1
 		}},
-		{"the memory amounts add up to more than 2^61; use a coarser unit", func(pl *pipeline) { pl.Stages[0].Activation = 1 << 60 }},
-		{"the memory amounts add up to more than 2^61; use a coarser unit", func(pl *pipeline) { pl.Stages[0].FreedByInput = -1 << 61 }},
-		{"device 0: the static memory adds up to more than 2^61; use a coarser unit", func(pl *pipeline) {
+		{"the memory amounts add up to more than 2^61; write fewer digits, so that a tick can be larger, or take fewer micro-batches", func(pl *pipeline) { pl.Stages[0].Activation = 1 << 60 }},
+		{"the memory amounts add up to more than 2^61; write fewer digits, so that a tick can be larger, or take fewer micro-batches", func(pl *pipeline) { pl.Stages[0].FreedByInput = -1 << 61 }},
+		{"device 0: the static memory adds up to more than 2^61; write fewer digits, so that a tick can be larger, or take fewer micro-batches", func(pl *pipeline) {
 			pl.Stages[0].Static, pl.Stages[1].Static = 1<<60, 1<<61
 			pl.Stages[1].Replicas[0].Devices = []int{0}
 		}},

@@ -17,14 +17,20 @@ const (
 	stdinName = "<stdin>"
 )
 
+// displayName is what messages call an input file.
+func displayName(name string) string {
+	if name == standard {
+		return stdinName
+	}
+	return name
+}
+
 // loadConfig reads a configuration and prints its warnings.
 func (p *program) loadConfig(name string, quiet bool) (*config.Config, error) {
-	switch name {
-	case "":
+	if name == "" {
 		return nil, errors.New("the name of the configuration is empty; write a file, or - for standard input")
-	case standard:
-		name = stdinName
 	}
+	name = displayName(name)
 	cfg, err := config.Load(inputFS{p.in}, filepath.ToSlash(name))
 	if err != nil {
 		return nil, err
@@ -68,10 +74,7 @@ func (p *program) loadPlan(name string) (*model.PlanFile, error) {
 	file, err := model.DecodePlan(data)
 	var wrong *model.FileError
 	if errors.As(err, &wrong) {
-		if name == standard {
-			name = stdinName
-		}
-		return nil, &placedError{fmt.Sprintf("%s:%d:%d", name, wrong.Line, wrong.Column), reason(wrong)}
+		return nil, &placedError{fmt.Sprintf("%s:%d:%d", displayName(name), wrong.Line, wrong.Column), reason(wrong)}
 	}
 	return file, err
 }

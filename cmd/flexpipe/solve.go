@@ -110,7 +110,7 @@ func (p *program) solve(c *cli.Context) error {
 	}
 	problem, err := cssr.Build(cfg, o.choices)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
 	ctx, stop := p.interruptible(c.Context)
 	defer stop()

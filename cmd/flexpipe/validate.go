@@ -33,14 +33,14 @@ func (p *program) validate(c *cli.Context) error {
 	}
 	problem, err := cssr.Build(cfg, cssr.Choices{})
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
 	d := digest{cfg, problem, bound.Infeasible(problem)}
 	return p.output(c.String("output"), func(w io.Writer) error {
 		if c.Bool("json") {
 			return writeJSON(w, d.json())
 		}
-		fmt.Fprintf(w, "%s: valid\n", name)
+		fmt.Fprintf(w, "%s: valid\n", displayName(name))
 		if !c.Bool("quiet") {
 			fields(w, d.lines()...)
 		}

@@ -18,7 +18,8 @@ const (
 //
 // Below, P is len(Devices), S is Stages and M is MicroBatches. All durations are in
 // Unit. Sizes are bytes when SizesInBytes holds, else the bare numbers of the
-// document. A Config is not changed after decoding and may be shared.
+// document. A Config is not changed after decoding and may be shared; it knows where
+// its document wrote what, see [Config.Locate].
 //
 // Costs come from one of three sources. With `costs` or `profile`, Costs holds them
 // and Model is nil. With `model`, Model, Cluster, Partition and Recompute are set,
@@ -49,6 +50,8 @@ type Config struct {
 	GlobalBatch int         // samples per iteration; 0 when unknown
 
 	Warnings []Warning // in document order; what is legal but worth a word
+
+	root, profileRoot value // the documents, for Locate; without node where there is none
 }
 
 // Device is an actor: it runs one operation at a time.

@@ -15,6 +15,9 @@ func (d *decoder) readCosts(edges bool) {
 			return
 		}
 	}
+	if d.profile == nil && !checkShared(stages[0], costs) {
+		return
+	}
 	d.config.Costs = costs
 	if edges {
 		d.checkGradients(stages)

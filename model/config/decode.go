@@ -58,6 +58,7 @@ func decode(data []byte, name string, fsys fs.FS) (*Config, error) {
 	d := &decoder{fsys: fsys, config: &Config{}}
 	doc := &document{file: name, problems: &d.problems, misspelt: map[*yaml.Node]bool{}}
 	d.root = value{doc: doc, node: node}
+	d.config.root = d.root
 	checkKeys(d.root, configSchema)
 	d.readSections()
 	if len(d.problems) > 0 {
@@ -177,7 +178,9 @@ func (d *decoder) readUnit() bool {
 		v.fail(fmt.Sprintf("durations in %s cannot be given in %s", unitPlural(d.config.Unit), unitPlural(unit)), "leave it out")
 		return false
 	}
-	d.config.Unit = unit
+	if ok {
+		d.config.Unit = unit
+	}
 	return ok
 }
 

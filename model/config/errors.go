@@ -9,21 +9,30 @@ import (
 
 // Error is one refusal: where it stands in the document, and what to do about it.
 type Error struct {
-	File         string // name of the document
-	Line, Column int    // where the offending text starts, counted from 1; columns count characters
-	Key          string // path such as costs.forward[2]; empty for the document as a whole
-	Problem      string // what is wrong
-	Remedy       string // how to mend it
+	Place
+	Problem string // what is wrong
+	Remedy  string // how to mend it; empty where the problem says so already
+	Cause   error  // the error of another package that says the same, or nil
 }
 
 // Error returns "file:line:column: key: problem; remedy".
 func (e *Error) Error() string {
-	key := e.Key
-	if key != "" {
-		key += ": "
+	var text strings.Builder
+	if e.Line > 0 {
+		fmt.Fprintf(&text, "%s:%d:%d: ", e.File, e.Line, e.Column)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s%s; %s", e.File, e.Line, e.Column, key, e.Problem, e.Remedy)
+	if e.Key != "" {
+		text.WriteString(e.Key + ": ")
+	}
+	text.WriteString(e.Problem)
+	if e.Remedy != "" {
+		text.WriteString("; " + e.Remedy)
+	}
+	return text.String()
 }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 // Errors are the refusals of one configuration in document order, at least one.
 // errors.As finds the first as an [*Error].

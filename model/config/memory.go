@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // readMemory reads what stages hold, from the configuration or its profile, and the
 // limits of the devices.
@@ -11,13 +14,14 @@ func (d *decoder) readMemory() {
 		d.config.Memory = d.profile.memory()
 		d.config.SizesInBytes = d.config.SizesInBytes || d.config.Memory != nil
 	}
-	if v.absent() {
-		d.warnUnusedLimits()
-		return
+	if !v.absent() && v.mapping("write keys such as activation and limit below it") {
+		d.readMemorySection(v)
 	}
-	if !v.mapping("write keys such as activation and limit below it") {
-		return
-	}
+	d.warnUnusedLimits(v.get("limit"))
+}
+
+// readMemorySection reads the section memory.
+func (d *decoder) readMemorySection(v value) {
 	d.readLimits(v.get("limit"))
 	if source := d.otherSource(); source != "" {
 		d.refuseStageMemory(v, source)
@@ -120,15 +124,23 @@ func (d *decoder) readLimits(v value) {
 	}
 }
 
-// warnUnusedLimits remarks on limits of devices that hold nothing.
-func (d *decoder) warnUnusedLimits() {
-	if d.config.Model != nil || d.config.Memory != nil {
+// warnUnusedLimits remarks on the first limit when there is nothing to hold. shared is
+// the limit of the section memory.
+func (d *decoder) warnUnusedLimits(shared value) {
+	if d.config.Model != nil || slices.ContainsFunc(d.config.Memory, StageMemory.takes) {
 		return
 	}
-	for i, device := range d.config.Devices {
-		if device.Limit != nil {
-			d.warn(d.root.get("devices").item(i).get("memory_limit"), "it limits nothing, because no stage takes memory")
-			return
-		}
+	first := slices.IndexFunc(d.config.Devices, func(device Device) bool { return device.Limit != nil })
+	if first < 0 {
+		return
 	}
+	if shared.absent() {
+		shared = d.root.get("devices").item(first).get("memory_limit")
+	}
+	d.warn(shared, "it limits nothing, because no stage takes memory")
+}
+
+// takes reports whether the stage takes any memory.
+func (m StageMemory) takes() bool {
+	return m.Activation.Sign() > 0 || m.Static.Sign() > 0 || m.FreedByBackwardInput.Sign() < 0
 }

@@ -9,7 +9,7 @@ type Model struct {
 	// their data flow: one for gpt and mlp; encoder, decoder; the two branches, then
 	// the joint part if there is one.
 	Parts []Part
-	Loss  Loss // set for two-branch
+	Loss  Loss // set for two-branch, else empty
 }
 
 // Layers returns the number of layers over all parts, embeddings and heads not counted.
@@ -60,11 +60,8 @@ const (
 // Loss names what joins the branches of a two-branch network.
 type Loss string
 
-// The losses.
-const (
-	NoLoss      Loss = "" // the usual one of the network's kind
-	Contrastive Loss = "contrastive"
-)
+// Contrastive is the only loss so far.
+const Contrastive Loss = "contrastive"
 
 // DType is the type of weights and activations.
 type DType string

@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // stageDurations are the durations of one stage's operations as written.
 type stageDurations struct {
@@ -69,6 +72,24 @@ func (t stageDurations) refuseFull() bool {
 		return true
 	}
 	t.full.at.fail(fmt.Sprintf("stage %d has a backward_full, but not both backward_input and backward_weight", t.stage), "write none")
+	return false
+}
+
+// checkShared fails when a backward_full or an overlapped that holds for all stages is
+// of use to none of them.
+func checkShared(shared stageDurations, costs []StageCosts) bool {
+	if slices.ContainsFunc(costs, func(c StageCosts) bool { return c.BackwardFull != nil }) {
+		return true
+	}
+	switch {
+	case shared.full.value != nil && !shared.ownFull:
+		shared.full.at.fail("no stage has both backward_input and backward_weight, so none can use it",
+			"give both, leave both out where backward is fused, or write none here")
+	case shared.overlapped.value != nil && !shared.ownOverlapped:
+		shared.overlapped.at.fail("no stage has a backward_full to overlap with", "write none")
+	default:
+		return true
+	}
 	return false
 }
 

@@ -40,7 +40,7 @@ func (d *decoder) readPartitionList(v value) {
 			return
 		}
 	}
-	if d.layersAddUp(v, stages) && d.placeEnds(v, stages) {
+	if d.layersAddUp(v, stages) && d.placeEnds(v, stages) && d.allHoldSomething(v, stages) {
 		d.config.Partition.Stages = stages
 	}
 }
@@ -53,7 +53,7 @@ func (s *StageLayers) read(v value, model *Model) bool {
 	}
 	items, _ := v.items("")
 	if len(items) == 0 {
-		v.fail("a stage without a share", "write 0 for a stage without layers")
+		v.fail("a stage without a share", "write how many layers it holds")
 		return false
 	}
 	for _, item := range items {
@@ -145,6 +145,21 @@ func (d *decoder) placeEnds(v value, stages []StageLayers) bool {
 	}
 	if head < 0 {
 		stages[len(stages)-1].Head = true
+	}
+	return true
+}
+
+// allHoldSomething fails for a stage that no layer makes up. In networks of several
+// parts the ends are not listed, and may be all that a stage holds.
+func (d *decoder) allHoldSomething(v value, stages []StageLayers) bool {
+	if len(d.config.Model.Parts) > 1 {
+		return true
+	}
+	for i, stage := range stages {
+		if stage == (StageLayers{}) {
+			v.item(i).fail(fmt.Sprintf("stage %d holds neither layers, embedding nor head", i), "give it a layer, or use fewer stages")
+			return false
+		}
 	}
 	return true
 }

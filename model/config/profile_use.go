@@ -27,7 +27,7 @@ func (d *decoder) readProfile(v value) bool {
 		d.profile = nil
 		return false
 	}
-	d.config.Profile = d.profile.result
+	d.config.Profile, d.config.profileRoot = d.profile.result, d.profile.root
 	return true
 }
 

@@ -65,12 +65,8 @@ func checkText(data []byte) *Error {
 func refuseAt(data []byte, offset int, problem, remedy string) *Error {
 	before := data[:max(offset, 0)]
 	start := bytes.LastIndexByte(before, '\n') + 1
-	return &Error{
-		Line:    1 + bytes.Count(before, []byte("\n")),
-		Column:  1 + utf8.RuneCount(before[start:]),
-		Problem: problem,
-		Remedy:  remedy,
-	}
+	at := Place{Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(before[start:])}
+	return at.Refuse(problem, remedy, nil)
 }
 
 // parseOne parses data and returns the root of its only document.
@@ -107,14 +103,14 @@ func syntaxError(err error, data []byte) *Error {
 	if alias := undefinedAlias.FindStringSubmatch(parts[2]); alias != nil {
 		return refuseAt(data, bytes.Index(data, []byte("*"+alias[1])), "alias *"+shorten(alias[1])+" is not supported", "write the value out")
 	}
-	refusal := &Error{Line: 1, Column: 1, Problem: "not valid YAML: " + parts[2], Remedy: "check quotes, brackets and indentation here"}
+	at := Place{Line: 1, Column: 1}
 	lines := strings.Split(string(data), "\n")
 	if line, err := strconv.Atoi(parts[1]); err == nil {
-		refusal.Line = min(line, len(lines))
+		at.Line = min(line, len(lines))
 	}
-	text := lines[refusal.Line-1]
-	refusal.Column += len(text) - len(strings.TrimLeft(text, " \t"))
-	return refusal
+	text := lines[at.Line-1]
+	at.Column += len(text) - len(strings.TrimLeft(text, " \t"))
+	return at.Refuse("not valid YAML: "+parts[2], "check quotes, brackets and indentation here", nil)
 }
 
 // checkTree refuses nodes that no configuration needs. An alias comes after its
@@ -138,5 +134,5 @@ func checkTree(node *yaml.Node, depth int) *Error {
 
 // refuse returns a refusal of the document at node.
 func refuse(node *yaml.Node, problem, remedy string) *Error {
-	return &Error{Line: node.Line, Column: node.Column, Problem: problem, Remedy: remedy}
+	return Place{Line: node.Line, Column: node.Column}.Refuse(problem, remedy, nil)
 }

@@ -30,10 +30,7 @@ type value struct {
 
 // fail records what is wrong with v.
 func (v value) fail(problem, remedy string) {
-	refusal := refuse(v.node, problem, remedy)
-	refusal.File = v.doc.file
-	refusal.Key = v.path
-	*v.doc.problems = append(*v.doc.problems, refusal)
+	*v.doc.problems = append(*v.doc.problems, v.place().Refuse(problem, remedy, nil))
 }
 
 // failMissing records that v must be given.
@@ -207,10 +204,16 @@ func word[T ~string](v value, words ...T) (T, bool) {
 	return "", false
 }
 
-// at returns the value at a path of keys below the mapping v.
+// at returns the value at a path such as costs.forward[2] below the mapping v. An
+// index into what is no list, or beyond its end, is passed over.
 func (v value) at(path string) value {
 	for key := range strings.SplitSeq(path, ".") {
+		key, index, indexed := strings.Cut(key, "[")
 		v = v.get(key)
+		i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
+		if indexed && err == nil && v.listed() && i < len(v.node.Content) {
+			v = v.item(i)
+		}
 	}
 	return v
 }

@@ -54,8 +54,9 @@ func validRate(r float64) bool { return r >= 0 && !math.IsInf(r, 1) }
 //
 //	flops / (FLOPs · Efficiency) seconds,
 //
-// rounded to the nearest nanosecond, halves up. It returns an error if the
-// result is beyond [time.Duration], about 292 years. The cluster must be valid.
+// rounded to the nearest nanosecond, halves up, but at least 1 ns for any work at
+// all: no rate makes a network free. It returns an error if the result is beyond
+// [time.Duration], about 292 years. The cluster must be valid.
 func (c Cluster) Duration(flops float64) (time.Duration, error) {
 	rate := c.FLOPs
 	if c.Efficiency > 0 {
@@ -73,8 +74,8 @@ func (c Cluster) Duration(flops float64) (time.Duration, error) {
 //
 //	LinkLatency + bytes / bandwidth,
 //
-// the second term rounded to the nearest nanosecond, halves up, and 0 on the
-// same device. The bandwidth is NodeBandwidth if the devices are on different
+// the second term rounded as in [Cluster.Duration], and 0 on the same device. The
+// bandwidth is NodeBandwidth if the devices are on different
 // nodes. It returns an error as [Cluster.Duration] does. The cluster must be
 // valid, the devices and bytes not negative.
 func (c Cluster) Latency(from, to int, bytes int64) (time.Duration, error) {
@@ -100,9 +101,12 @@ func (c Cluster) bandwidth(from, to int) (field string, rate float64) {
 	return "link_bandwidth", c.LinkBandwidth
 }
 
-// duration returns amount / perSecond, and false if it does not fit. For values
-// that are not negative math.Round rounds halves up.
+// duration returns amount / perSecond, at least 1 ns unless amount is 0, and false
+// if it does not fit. For values that are not negative math.Round rounds halves up.
 func duration(amount, perSecond float64) (time.Duration, bool) {
 	ns := math.Round(amount * 1e9 / perSecond)
+	if amount > 0 {
+		ns = max(1, ns)
+	}
 	return time.Duration(ns), ns < math.MaxInt64
 }

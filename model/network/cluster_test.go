@@ -11,7 +11,7 @@ import (
 
 func TestClusterDuration(t *testing.T) {
 	c := network.Cluster{FLOPs: 4e9, Efficiency: 0.5} // 2 FLOPs a nanosecond
-	for flops, want := range map[float64]time.Duration{0: 0, 0.5: 0, 1: 1, 2: 1, 3: 2, 4.9: 2, 5: 3, 2e9: time.Second} {
+	for flops, want := range map[float64]time.Duration{0: 0, 1e-30: 1, 0.5: 1, 1: 1, 2: 1, 3: 2, 4.9: 2, 5: 3, 2e9: time.Second} {
 		if got := must[time.Duration](t)(c.Duration(flops)); got != want {
 			t.Errorf("%g FLOPs take %v, want %v", flops, got, want)
 		}
@@ -47,6 +47,10 @@ func TestClusterLatency(t *testing.T) {
 		if got := must[time.Duration](t)(c.Latency(x.from, x.to, x.bytes)); got != x.want {
 			t.Errorf("%d bytes from %d to %d take %v, want %v", x.bytes, x.from, x.to, got, x.want)
 		}
+	}
+	c.NodeBandwidth = 1e30
+	if got := must[time.Duration](t)(c.Latency(0, 9, 1)); got != 5001 {
+		t.Errorf("at any rate, a byte takes %v, want 1 ns more than none", got)
 	}
 	c.DevicesPerNode = 0
 	if got := must[time.Duration](t)(c.Latency(0, 9, 2000)); got != 6000 {

@@ -39,10 +39,12 @@ func (a score) less(b score) bool {
 
 func evaluate(p network.Partition, cost network.RangeCost) score {
 	s := score{partition: slices.Clone(p)}
-	for i, first := range p.Offsets()[:len(p)] {
-		c := cost(i, first, first+p[i])
+	first := 0
+	for i, count := range p {
+		c := cost(i, first, first+count)
 		s.largest = max(s.largest, c)
 		s.squares += c * c
+		first += count
 	}
 	return s
 }
@@ -117,6 +119,7 @@ func BenchmarkBalanced(b *testing.B) {
 		{"typical", 96, 50304, 16},
 		{"large", 1000, 50304, 256},
 		{"large-heavy-head", 1000, 1 << 26, 256},
+		{"largest", 65534, 50304, 4096},
 	} {
 		b.Run(fmt.Sprintf("%s/layers=%d/stages=%d", c.name, c.blocks, c.stages), func(b *testing.B) {
 			layers := chain(b, network.GPT{

@@ -6,14 +6,13 @@ import "strconv"
 // loss on the last output. It has neither embedding nor head: all layers are
 // blocks.
 //
-// Without FeedForward a block is act(x·W + c), one h×h matrix; with FeedForward f
-// it is act(x·W₁ + c₁)·W₂ + c₂, matrices h×f and f×h.
+// A block is act(x·W₁ + c₁)·W₂ + c₂, with matrices h×f and f×h.
 type MLP struct {
 	// Layers is the number of blocks.
 	Layers int
 	// Hidden is the width h of what passes between blocks.
 	Hidden int
-	// FeedForward is the inner width f of a block; 0 means blocks of one matrix.
+	// FeedForward is the inner width f of a block; 0 means 4h.
 	FeedForward int
 	// Sequence is the vectors per sample s; 0 means 1.
 	Sequence int
@@ -34,7 +33,7 @@ func (m MLP) Validate() error {
 		return err
 	}
 	if m.FeedForward < 0 {
-		return &FieldError{"mlp", "feed_forward", m.FeedForward, "must not be negative; 0 means blocks of one matrix"}
+		return &FieldError{"mlp", "feed_forward", m.FeedForward, "must not be negative; 0 means 4 * hidden"}
 	}
 	if m.Sequence < 0 {
 		return &FieldError{"mlp", "sequence", m.Sequence, "must not be negative; 0 means 1"}
@@ -48,7 +47,10 @@ func (m MLP) Validate() error {
 // sizeEstimate returns an upper bound of the bytes of parameters and activations
 // of the whole network, safe from overflow.
 func (m MLP) sizeEstimate() float64 {
-	h, f := float64(m.Hidden), float64(m.FeedForward)
+	h, f := float64(m.Hidden), 4*float64(m.Hidden)
+	if m.FeedForward > 0 {
+		f = float64(m.FeedForward)
+	}
 	tokens := float64(m.MicroBatchSize) * float64(max(1, m.Sequence))
 	return float64(m.Layers) * (18*2*(h+1)*(h+f+1) + tokens*8*(h+f))
 }
@@ -59,8 +61,8 @@ func (m MLP) MicroBatch() (samples, tokens int) {
 }
 
 // Chain returns the blocks. The first has no gradient with respect to its
-// input, which is data: its backward input is the way through W₂ only, or
-// nothing. It returns the error of [MLP.Validate].
+// input, which is data: its backward input is the way through W₂ only. It returns
+// the error of [MLP.Validate].
 func (m MLP) Chain() ([]Layer, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
@@ -70,56 +72,41 @@ func (m MLP) Chain() ([]Layer, error) {
 		layers[i] = m.block()
 		layers[i].Name = "block " + strconv.Itoa(i)
 	}
-	layers[0].BackwardInput -= m.inputGradient()
+	layers[0].BackwardInput /= 2
 	layers[m.Layers-1].Output = 0
 	return layers, nil
 }
 
 // block returns a block that is neither the first nor the last.
 //
-// Each of the three operations has 2bs FLOPs per entry of its matrices. Kept are
+// Each of the three operations has 2bs FLOPs per entry of the two matrices. Kept are
 // the input of each matrix and that of the activation function; backward weight
-// reads the input of each matrix and the gradient of its output. In the order of
-// the two forms of a block:
+// reads the input of each matrix and the gradient of its output:
 //
-//	parameters  h² + h    2hf + f + h
-//	activation  e·bs·2h   e·bs·(h + 2f)
-//	retained    e·bs·2h   e·bs·(2h + 2f)
+//	parameters  2hf + f + h
+//	activation  e·bs·(h + 2f)
+//	retained    e·bs·(2h + 2f)
 //
-// Retained exceeds the activation in the second form: it holds the gradient that
-// came from the next block. Full recomputation keeps the input, e·bs·h.
+// Retained exceeds the activation: it holds the gradient that came from the next
+// block. Full recomputation keeps the input, e·bs·h.
 func (m MLP) block() Layer {
 	_, tokens := m.MicroBatch()
 	n, h, f, e := int64(tokens), int64(m.Hidden), int64(m.FeedForward), m.DType.Bytes()
+	if f == 0 {
+		f = 4 * h
+	}
+	flops := 2 * float64(n) * float64(2*h*f)
 	l := Layer{
-		Kind:       Block,
-		Activation: e * n * 2 * h,
-		Retained:   e * n * 2 * h,
-		Parameters: h*h + h,
-		StateBytes: m.DType.StateBytes(),
-		Output:     e * n * h,
-	}
-	matrices := h * h
-	if f > 0 {
-		matrices = 2 * h * f
-		l.Activation = e * n * (h + 2*f)
-		l.Retained = e * n * (2*h + 2*f)
-		l.Parameters = matrices + f + h
-	}
-	flops := 2 * float64(n) * float64(matrices)
-	l.Forward, l.BackwardInput, l.BackwardWeight = flops, flops, flops
-	l = l.keepAll()
+		Kind:           Block,
+		Forward:        flops,
+		BackwardInput:  flops,
+		BackwardWeight: flops,
+		Activation:     e * n * (h + 2*f),
+		Retained:       e * n * (2*h + 2*f),
+		Parameters:     2*h*f + f + h,
+		StateBytes:     m.DType.StateBytes(),
+		Output:         e * n * h,
+	}.keepAll()
 	l.Full = Checkpoint{Bytes: e * n * h, FLOPs: flops}
 	return l
-}
-
-// inputGradient returns the FLOPs of the product with the transpose of the first
-// matrix of a block.
-func (m MLP) inputGradient() float64 {
-	_, tokens := m.MicroBatch()
-	width := m.FeedForward
-	if width == 0 {
-		width = m.Hidden
-	}
-	return 2 * float64(tokens) * float64(m.Hidden) * float64(width)
 }

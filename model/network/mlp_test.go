@@ -3,34 +3,22 @@ package network_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/flexpipe/flexpipe/model/network"
 )
 
-func TestMLPOneMatrix(t *testing.T) {
-	layers := chain(t, network.MLP{Layers: 3, Hidden: 16, MicroBatchSize: 2, DType: network.FP32})
-	const flops = 2 * 2 * 16 * 16
-	for i, l := range layers {
-		if l.Kind != network.Block || l.Parameters != 16*16+16 || l.Forward != flops || l.BackwardWeight != flops {
-			t.Errorf("layer %d: got %+v", i, l)
-		}
-	}
-	if layers[0].BackwardInput != 0 || layers[1].BackwardInput != flops {
-		t.Errorf("backward input is %g then %g, want 0 then %d", layers[0].BackwardInput, layers[1].BackwardInput, flops)
-	}
-	if layers[1].Output != 4*2*16 || layers[2].Output != 0 {
-		t.Errorf("output is %d then %d, want %d then 0", layers[1].Output, layers[2].Output, 4*2*16)
-	}
-	if c := layers[1].Cost(network.RecomputeFull); c.Activation != 4*2*16 || c.FreedByBackwardInput != -4*2*16 || c.BackwardInput != 2*flops {
-		t.Errorf("full recomputation costs %+v", c)
-	}
-	if got, want := layers[1].Cost(network.RecomputeSelective), layers[1].Cost(network.RecomputeNone); got != want {
-		t.Errorf("selective recomputation costs %+v, want no change from %+v", got, want)
+func TestMLPDefaultWidth(t *testing.T) {
+	m := network.MLP{Layers: 3, Hidden: 16, MicroBatchSize: 2, DType: network.FP32}
+	wide := m
+	wide.FeedForward = 64
+	if got, want := chain(t, m), chain(t, wide); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want 4h as the inner width: %+v", got, want)
 	}
 }
 
-func TestMLPTwoMatrices(t *testing.T) {
+func TestMLPCounts(t *testing.T) {
 	m := network.MLP{Layers: 2, Hidden: 16, FeedForward: 40, Sequence: 3, MicroBatchSize: 2}
 	layers := chain(t, m)
 	const flops = 2 * 6 * 2 * 16 * 40
@@ -43,6 +31,15 @@ func TestMLPTwoMatrices(t *testing.T) {
 	// The gradient from the next block, [2, 3, 16] of 2 bytes, is held as well.
 	if c := layers[1].Cost(network.RecomputeNone); c.Activation != 2*6*(16+80) || c.FreedByBackwardInput != -2*6*16 || c.Workspace != 0 {
 		t.Errorf("got %+v", c)
+	}
+	if c := layers[1].Cost(network.RecomputeFull); c.Activation != 2*6*16 || c.FreedByBackwardInput != -2*6*(16+80) || c.BackwardInput != 2*flops {
+		t.Errorf("full recomputation costs %+v", c)
+	}
+	if got, want := layers[1].Cost(network.RecomputeSelective), layers[1].Cost(network.RecomputeNone); got != want {
+		t.Errorf("selective recomputation costs %+v, want no change from %+v", got, want)
+	}
+	if layers[0].Output != 2*6*16 || layers[1].Output != 0 {
+		t.Errorf("output is %d then %d, want %d then 0", layers[0].Output, layers[1].Output, 2*6*16)
 	}
 	if samples, tokens := m.MicroBatch(); samples != 2 || tokens != 6 {
 		t.Errorf("a micro-batch is %d samples, %d tokens; want 2, 6", samples, tokens)

@@ -40,9 +40,3 @@ func Summarize(n Network) (Summary, error) {
 	}
 	return sum, nil
 }
-
-// FLOPsPerSample returns the model FLOPs of one sample.
-func (s Summary) FLOPsPerSample() float64 { return s.FLOPs / float64(s.Samples) }
-
-// FLOPsPerToken returns the model FLOPs of one token.
-func (s Summary) FLOPsPerToken() float64 { return s.FLOPs / float64(s.Tokens) }

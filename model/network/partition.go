@@ -6,17 +6,6 @@ import "slices"
 // the chain; embedding and head count as layers. Every stage has at least one.
 type Partition []int
 
-// Offsets returns the layer at which each stage starts, followed by the number
-// of layers: stage i holds the layers from Offsets()[i] to Offsets()[i+1],
-// half-open.
-func (p Partition) Offsets() []int {
-	offsets := make([]int, len(p)+1)
-	for s, count := range p {
-		offsets[s+1] = offsets[s] + count
-	}
-	return offsets
-}
-
 // check returns an error unless p cuts n layers into stages that are not empty.
 func (p Partition) check(n int) error {
 	if len(p) == 0 {

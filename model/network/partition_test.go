@@ -52,9 +52,6 @@ func TestListed(t *testing.T) {
 			t.Errorf("%v: got %v, want %v", c.counts, got, c.want)
 		}
 	}
-	if got := (network.Partition{1, 3, 2}).Offsets(); !slices.Equal(got, []int{0, 1, 4, 6}) {
-		t.Errorf("offsets are %v, want [0 1 4 6]", got)
-	}
 }
 
 func TestPartitionErrors(t *testing.T) {

@@ -37,7 +37,8 @@ func (s Stage) BackwardFull() time.Duration { return s.BackwardInput + s.Backwar
 
 // Stages returns the stages of layers cut by partition, in O(len(layers)).
 // Recompute has one entry per stage, or is nil for none. Durations are rounded
-// once per stage, from the sum over its layers; see [Cluster.Duration].
+// once per operation of a stage, from the sum over its layers, to at least 1 ns where
+// there is work; see [Cluster.Duration].
 //
 // It returns an error if the cluster is not valid, if the partition does not
 // cover the layers with at least one in every stage, or if a duration is out of
