@@ -14,6 +14,9 @@ import (
 // have to meet, and the plan to reach the best value known, as often as stated.
 func TestSuite(t *testing.T) {
 	const wantProved, wantBest = 86, 112
+	if testing.Short() {
+		t.Skip("short: the suite takes long under the race detector")
+	}
 	instances, err := suite.Instances()
 	if err != nil {
 		t.Fatal(err)
