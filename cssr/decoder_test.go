@@ -127,31 +127,3 @@ func TestCutoffGivesUp(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkDecode(b *testing.B) {
-	for _, size := range []struct {
-		name string
-		p, m int
-	}{{"1e4", 4, 833}, {"1e5", 32, 1042}, {"1e6", 256, 1302}, {"1e7", 1024, 3255}} {
-		limit := []model.Bytes{model.Bytes(size.p)}
-		p := modelgen.Problem(modelgen.Spec{Devices: size.p, MicroBatches: size.m,
-			F: []model.Time{10}, I: []model.Time{11}, W: []model.Time{9}, Latency: 1,
-			Activation: []model.Bytes{1}, Limit: limit})
-		rule := cssr.NewRule(p)
-		for r := range p.Rows {
-			rule.Offset[r] = []int64{model.Forward: 1 << 30, model.BackwardInput: 0, model.BackwardWeight: 2 << 30}[p.Rows[r].Kind]
-			if p.Rows[r].Kind == model.Forward {
-				rule.Cap[r] = int32(size.p - p.Rows[r].Stage)
-			}
-		}
-		d := cssr.NewDecoder(p)
-		b.Run(size.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := d.Decode(context.Background(), rule, 0); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(p.NumOps()), "ns/operation")
-		})
-	}
-}

@@ -30,7 +30,7 @@ func orderLines(t testing.TB, f *model.PlanFile) []string {
 
 func TestCompactOneForwardOneBackward(t *testing.T) {
 	p := modelgen.Unit(4, 24)
-	got := orderLines(t, &model.PlanFile{Problem: p, Plan: oneForwardOneBackward(p), Orders: model.CompactOrders})
+	got := orderLines(t, &model.PlanFile{Problem: p, Plan: modelgen.OneForwardOneBackward(p), Orders: model.CompactOrders})
 	want := []string{
 		`["0F0","0F1","0F2",{"period":["0F3","0I0","0W0"],"step":1,"count":21},"0I21","0W21","0I22","0W22","0I23","0W23"],`,
 		`    ["1F0","1F1",{"period":["1F2","1I0","1W0"],"step":1,"count":22},"1I22","1W22","1I23","1W23"],`,
@@ -51,7 +51,7 @@ func TestCompactSize(t *testing.T) {
 		order func(*model.Problem) *model.Plan
 		most  int // bytes of all orders
 	}{
-		{"1F1B", modelgen.Unit(8, 8192), oneForwardOneBackward, 8 * 250},
+		{"1F1B", modelgen.Unit(8, 8192), modelgen.OneForwardOneBackward, 8 * 250},
 		{"GPipe", modelgen.Unit(8, 8192), allForwardAllBackward, 8 * 150},
 		{"interleaved", interleavedProblem(4, 2, 8192), interleaved, 4 * 700},
 		{"two ways", twoWays(t, 8192, false), allForwardAllBackward, 2 * 300},
@@ -129,7 +129,7 @@ func interleaved(p *model.Problem) *model.Plan {
 
 func BenchmarkCompact(b *testing.B) {
 	p := modelgen.Unit(64, 4096)
-	f := &model.PlanFile{Problem: p, Plan: oneForwardOneBackward(p)}
+	f := &model.PlanFile{Problem: p, Plan: modelgen.OneForwardOneBackward(p)}
 	var out bytes.Buffer
 	for b.Loop() {
 		out.Reset()

@@ -172,7 +172,7 @@ const smallPlan = `{
 func TestPlanFileText(t *testing.T) {
 	p := modelgen.Problem(modelgen.Spec{Devices: 2, MicroBatches: 2, Limit: []model.Bytes{model.Unlimited, 4}})
 	f := &model.PlanFile{
-		Problem: p, Plan: oneForwardOneBackward(p), Figures: &model.Figures{Value: 9, Bound: 8},
+		Problem: p, Plan: modelgen.OneForwardOneBackward(p), Figures: &model.Figures{Value: 9, Bound: 8},
 		Provenance: model.Provenance{Tool: "flexpipe"},
 	}
 	var err error
@@ -348,7 +348,7 @@ func FuzzDecodePlan(f *testing.F) {
 func BenchmarkDecodePlan(b *testing.B) {
 	p := modelgen.Unit(64, 512)
 	for name, form := range map[string]model.OrderForm{"listed": model.ListedOrders, "compact": model.CompactOrders} {
-		data := encode(b, &model.PlanFile{Problem: p, Plan: oneForwardOneBackward(p), Orders: form})
+		data := encode(b, &model.PlanFile{Problem: p, Plan: modelgen.OneForwardOneBackward(p), Orders: form})
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

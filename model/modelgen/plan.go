@@ -164,3 +164,26 @@ func (w *walk) plan() (*model.Plan, []model.OpID) {
 	}
 	return plan, w.sequence
 }
+
+// OneForwardOneBackward returns the 1F1B plan of a split linear problem: warm-up
+// forwards, then forward, input gradient and weight gradient in turn.
+func OneForwardOneBackward(p *model.Problem) *model.Plan {
+	n, m := p.NumDevices(), p.MicroBatches()
+	plan := &model.Plan{Order: make([][]model.OpID, n)}
+	for d := range n {
+		f, i, w := int(p.RowsOn[d][0]), int(p.RowsOn[d][1]), int(p.RowsOn[d][2])
+		warm := min(n-1-d, m)
+		order := make([]model.OpID, 0, 3*m)
+		for k := range warm {
+			order = append(order, p.Op(f, k))
+		}
+		for k := range m {
+			if warm+k < m {
+				order = append(order, p.Op(f, warm+k))
+			}
+			order = append(order, p.Op(i, k), p.Op(w, k))
+		}
+		plan.Order[d] = order
+	}
+	return plan
+}

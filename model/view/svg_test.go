@@ -64,42 +64,6 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestSVGSize bounds the documents of plans of any size.
-func TestSVGSize(t *testing.T) {
-	for _, c := range []struct{ devices, microBatches, most int }{
-		{8, 256, 2 << 20}, {64, 512, 1 << 20}, {1024, 32, 4 << 20}, {3, 60_000, 1 << 20},
-	} {
-		p := modelgen.Unit(c.devices, c.microBatches)
-		plan := oneForwardOneBackward(p)
-		tl, err := model.Evaluate(p, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		document := svg(t, p, plan, tl, view.SVGOptions{})
-		elements(t, document)
-		if len(document) > c.most {
-			t.Errorf("%d × %d: %d bytes, want at most %d", c.devices, c.microBatches, len(document), c.most)
-		}
-	}
-}
-
-func oneForwardOneBackward(p *model.Problem) *model.Plan {
-	n, m := p.NumDevices(), p.MicroBatches()
-	plan := &model.Plan{Order: make([][]model.OpID, n)}
-	for d := range n {
-		f, i, w := int(p.RowsOn[d][0]), int(p.RowsOn[d][1]), int(p.RowsOn[d][2])
-		for k := range m + n - 1 - d {
-			if k < m {
-				plan.Order[d] = append(plan.Order[d], p.Op(f, k))
-			}
-			if k -= n - 1 - d; k >= 0 {
-				plan.Order[d] = append(plan.Order[d], p.Op(i, k), p.Op(w, k))
-			}
-		}
-	}
-	return plan
-}
-
 func TestSVGOfRandomPlans(t *testing.T) {
 	for seed := range uint64(100) {
 		pl := modelgen.RandomPipeline(seed, 8)
@@ -123,7 +87,7 @@ func TestSVGOfRandomPlans(t *testing.T) {
 
 func BenchmarkSVG(b *testing.B) {
 	p := modelgen.Unit(64, 512)
-	plan := oneForwardOneBackward(p)
+	plan := modelgen.OneForwardOneBackward(p)
 	tl, err := model.Evaluate(p, plan)
 	if err != nil {
 		b.Fatal(err)
