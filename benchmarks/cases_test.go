@@ -16,12 +16,9 @@ import (
 	"github.com/flexpipe/flexpipe/solve/portfolio"
 )
 
-// gaps lists the cases whose optimum the heuristics do not find, with what they
-// find.
-var gaps = map[string]string{"C23-loop-fused-limit3": "33"}
-
 // TestCases solves every case that users reported: a refusal where one is right,
-// else a judged plan between the bound and the right value.
+// else a judged plan of the right value and a bound that is not above it. Where the
+// optimum of a large case is not certain, bound and value enclose it.
 func TestCases(t *testing.T) {
 	all, err := cases.All()
 	if err != nil {
@@ -126,8 +123,8 @@ func expectResult(t *testing.T, c *cases.Case, p *model.Problem, r *solve.Result
 		if value.Cmp(best) < 0 {
 			t.Errorf("value %v is below the optimum %v", value, best)
 		}
-		if gap, known := gaps[c.ID]; !c.Large && (value.Cmp(best) != 0) != known {
-			t.Errorf("value %s, optimum %s, known gap %q", value.RatString(), best.RatString(), gap)
+		if !c.Large && value.Cmp(best) != 0 {
+			t.Errorf("value %s, optimum %s", value.RatString(), best.RatString())
 		}
 	}
 	if order := number(t, want.FixedOrder); order != nil && value.Cmp(order) > 0 {
@@ -136,7 +133,6 @@ func expectResult(t *testing.T, c *cases.Case, p *model.Problem, r *solve.Result
 	if simple := number(t, want.SimpleBound); simple != nil && bound.Cmp(simple) < 0 {
 		t.Errorf("bound %s is below the textbook's %s", bound.RatString(), want.SimpleBound)
 	}
-	expectEqual(t, "value", value, gaps[c.ID])
 	expectEqual(t, "value", value, want.Value)
 	expectEqual(t, "ideal", p.Pipeline.TimeUnit.Rat(int64(r.Metrics.Ideal)), want.Ideal)
 	expectRatio(t, "bubble ratio", r.Metrics.BubbleRatio(p.Pipeline.Objective), want.BubbleRatio)

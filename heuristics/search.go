@@ -53,8 +53,9 @@ const (
 
 // Search looks for a plan with a small objective: it builds the named schedules
 // that fit, then decodes a fixed list of priority rules, then random neighbours
-// of the best rules; where the plan may choose between fused and separated
-// backward passes, it improves that choice last. It ends when Target is met,
+// of the best rules; then it improves the best plans by local search (see tabu),
+// and, where the plan may choose between fused and separated backward passes,
+// that choice. It ends when Target is met,
 // after the tries, or with ctx. It promises a legal plan, and nothing about the
 // distance to the best.
 //
@@ -83,6 +84,9 @@ func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 		}
 		s.report()
 	}
+	if tabuFits(s.p) {
+		s.polish(ctx)
+	}
 	if s.p.HasChoice && s.best.Value > s.o.Target {
 		s.best.Value = fuse(ctx, s.p, s.best.Plan, s.best.Value, s.o.Tries)
 	}
@@ -102,10 +106,11 @@ type search struct {
 	decoders []*cssr.Decoder // by worker
 }
 
-// rated is a recipe with its value.
+// rated is a recipe with its value and its plan; nil if that is not kept.
 type rated struct {
 	recipe recipe
 	value  model.Time
+	plan   *model.Plan
 }
 
 func (s *search) done(ctx context.Context) bool {
@@ -136,7 +141,7 @@ func (s *search) first(ctx context.Context) error {
 		return err
 	}
 	s.tries++
-	return s.keep(rated{q, out.Value(s.p.Pipeline.Objective)}, out.Clone())
+	return s.keep(rated{q, out.Value(s.p.Pipeline.Objective), out.Clone()})
 }
 
 // untilCanceled returns a context that ends when the parent is canceled, but not
@@ -192,7 +197,7 @@ type attempt struct {
 	recipe recipe
 	value  model.Time
 	better bool        // than the elite before the round
-	plan   *model.Plan // nil if it is no better than the best before the round
+	plan   *model.Plan // nil if it is neither the best nor small
 	err    error
 }
 
@@ -203,26 +208,11 @@ func (s *search) tryBatch(ctx context.Context) error {
 	for i := range batch {
 		batch[i].recipe = s.candidate()
 	}
-	var group sync.WaitGroup
-	var fault atomic.Value
-	for worker := range s.o.Workers {
-		group.Go(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					fault.Store(fmt.Sprintf("%v\n%s", r, debug.Stack()))
-				}
-			}()
-			for i := worker; i < len(batch); i += s.o.Workers {
-				if ctx.Err() == nil {
-					s.decode(ctx, s.decoder(worker), &batch[i])
-				}
-			}
-		})
-	}
-	group.Wait()
-	if f := fault.Load(); f != nil {
-		panic(f) // in the caller's goroutine, where it can be recovered
-	}
+	s.parallel(len(batch), func(worker, i int) {
+		if ctx.Err() == nil {
+			s.decode(ctx, s.decoder(worker), &batch[i])
+		}
+	})
 	for i := range batch {
 		a := &batch[i]
 		if a.err != nil {
@@ -230,7 +220,7 @@ func (s *search) tryBatch(ctx context.Context) error {
 		}
 		s.tries++
 		if a.better {
-			if err := s.keep(rated{a.recipe, a.value}, a.plan); err != nil {
+			if err := s.keep(rated{a.recipe, a.value, a.plan}); err != nil {
 				return err
 			}
 		}
@@ -261,7 +251,7 @@ func (s *search) decode(ctx context.Context, d *cssr.Decoder, a *attempt) {
 	}
 	a.value = out.Value(s.p.Pipeline.Objective)
 	a.better = a.value < s.cutoff()
-	if a.value < s.best.Value {
+	if a.value < s.best.Value || a.better && s.p.NumOps() <= maxTabu {
 		a.plan = out.Clone()
 	}
 }
@@ -275,7 +265,7 @@ func (s *search) cutoff() model.Time {
 }
 
 // keep files a recipe among the elite, and its plan if it is the best.
-func (s *search) keep(r rated, plan *model.Plan) error {
+func (s *search) keep(r rated) error {
 	if r.value >= s.cutoff() {
 		return nil
 	}
@@ -291,11 +281,53 @@ func (s *search) keep(r rated, plan *model.Plan) error {
 		return nil
 	}
 	// Without the waits of the rule that made it, the plan may be faster yet.
-	tl, err := model.Evaluate(s.p, plan)
+	tl, err := model.Evaluate(s.p, r.plan)
 	if err != nil {
 		return fmt.Errorf("the decoder returned a plan that cannot run: %w", err)
 	}
-	value := model.Measure(s.p, plan, tl).Value(s.p.Pipeline.Objective)
-	s.best = &Result{Plan: plan, Value: value, Rule: r.recipe.String(), Tries: s.tries}
+	value := model.Measure(s.p, r.plan, tl).Value(s.p.Pipeline.Objective)
+	s.best = &Result{Plan: r.plan, Value: value, Rule: r.recipe.String(), Tries: s.tries}
 	return nil
+}
+
+// polish improves the best plan and those of the elite by local search, side by
+// side, and keeps the best.
+func (s *search) polish(ctx context.Context) {
+	starts := []Result{*s.best}
+	for _, r := range s.elite {
+		starts = append(starts, Result{Plan: r.plan, Value: r.value, Rule: r.recipe.String()})
+	}
+	s.parallel(len(starts), func(_, i int) {
+		r := &starts[i]
+		r.Plan, r.Value = improve(ctx, s.p, r.Plan, r.Value, s.o.Target, s.o.Seed+uint64(i))
+	})
+	for _, r := range starts {
+		if r.Value < s.best.Value {
+			s.best = &Result{Plan: r.Plan, Value: r.Value, Rule: r.Rule + ", then swaps", Tries: s.tries}
+		}
+	}
+	s.report()
+}
+
+// parallel calls do for each i below n, on several goroutines; each knows its
+// number.
+func (s *search) parallel(n int, do func(worker, i int)) {
+	var group sync.WaitGroup
+	var fault atomic.Value
+	for worker := range s.o.Workers {
+		group.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					fault.Store(fmt.Sprintf("%v\n%s", r, debug.Stack()))
+				}
+			}()
+			for i := worker; i < n; i += s.o.Workers {
+				do(worker, i)
+			}
+		})
+	}
+	group.Wait()
+	if f := fault.Load(); f != nil {
+		panic(f) // in the caller's goroutine, where it can be recovered
+	}
 }
