@@ -39,7 +39,7 @@ type Result struct {
 	Plan  *model.Plan
 	Value model.Time // of the problem's objective, in ticks
 	Rule  string     // what found it: the name of a schedule, or a description of the priorities
-	Tries int        // rules decoded when it was found
+	Tries int        // rules decoded in all
 }
 
 // Limits of a search whose Tries are 0.
@@ -55,7 +55,7 @@ const (
 // that fit, then decodes a fixed list of priority rules, then random neighbours
 // of the best rules; then it improves the best plans by local search (see tabu),
 // and, where the plan may choose between fused and separated backward passes,
-// that choice. It ends when Target is met,
+// that choice; last it looks for a plan as good that takes less memory. It ends when Target is met,
 // after the tries, or with ctx. It promises a legal plan, and nothing about the
 // distance to the best.
 //
@@ -90,6 +90,10 @@ func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 	if s.p.HasChoice && s.best.Value > s.o.Target {
 		s.best.Value = fuse(ctx, s.p, s.best.Plan, s.best.Value, s.o.Tries)
 	}
+	if err := s.saveMemory(ctx); err != nil {
+		return nil, err
+	}
+	s.best.Tries = s.tries
 	return s.best, nil
 }
 
@@ -166,7 +170,7 @@ func (s *search) decoder(worker int) *cssr.Decoder {
 // tryNamed builds the named schedules that fit the problem and its memory.
 func (s *search) tryNamed(ctx context.Context) error {
 	for _, schedule := range Schedules() {
-		if s.done(ctx) {
+		if ctx.Err() != nil {
 			return nil
 		}
 		if schedule.weighs && s.p.NumOps() > maxWeighed {
@@ -180,16 +184,47 @@ func (s *search) tryNamed(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		tl, err := model.Evaluate(s.p, plan)
+		m, err := s.measure(plan)
 		if err != nil {
 			return fmt.Errorf("schedule %s: %w", schedule.Name, err)
 		}
-		m := model.Measure(s.p, plan, tl)
-		if v := m.Value(s.p.Pipeline.Objective); v < s.best.Value && m.Fits(s.p) {
-			s.best = &Result{Plan: plan, Value: v, Rule: schedule.Name, Tries: s.tries}
+		better, err := s.better(m)
+		if err != nil {
+			return err
+		}
+		if better && m.Fits(s.p) {
+			s.best = &Result{Plan: plan, Value: m.Value(s.p.Pipeline.Objective), Rule: schedule.Name}
 		}
 	}
 	return nil
+}
+
+// better reports whether metrics are those of a plan of less value than the best,
+// or of the same value with less memory in all.
+func (s *search) better(m *model.Metrics) (bool, error) {
+	if v := m.Value(s.p.Pipeline.Objective); v != s.best.Value {
+		return v < s.best.Value, nil
+	}
+	best, err := s.measure(s.best.Plan)
+	if err != nil {
+		return false, err
+	}
+	sum := func(m *model.Metrics) (sum model.Bytes) {
+		for _, d := range m.Devices {
+			sum += d.Peak
+		}
+		return sum
+	}
+	return sum(m) < sum(best), nil
+}
+
+// measure returns the metrics of a plan.
+func (s *search) measure(plan *model.Plan) (*model.Metrics, error) {
+	tl, err := model.Evaluate(s.p, plan)
+	if err != nil {
+		return nil, err
+	}
+	return model.Measure(s.p, plan, tl), nil
 }
 
 // attempt is a decoded candidate of a round.
@@ -281,12 +316,11 @@ func (s *search) keep(r rated) error {
 		return nil
 	}
 	// Without the waits of the rule that made it, the plan may be faster yet.
-	tl, err := model.Evaluate(s.p, r.plan)
+	m, err := s.measure(r.plan)
 	if err != nil {
 		return fmt.Errorf("the decoder returned a plan that cannot run: %w", err)
 	}
-	value := model.Measure(s.p, r.plan, tl).Value(s.p.Pipeline.Objective)
-	s.best = &Result{Plan: r.plan, Value: value, Rule: r.recipe.String(), Tries: s.tries}
+	s.best = &Result{Plan: r.plan, Value: m.Value(s.p.Pipeline.Objective), Rule: r.recipe.String()}
 	return nil
 }
 
@@ -303,7 +337,7 @@ func (s *search) polish(ctx context.Context) {
 	})
 	for _, r := range starts {
 		if r.Value < s.best.Value {
-			s.best = &Result{Plan: r.Plan, Value: r.Value, Rule: r.Rule + ", then swaps", Tries: s.tries}
+			s.best = &Result{Plan: r.Plan, Value: r.Value, Rule: r.Rule + ", then swaps"}
 		}
 	}
 	s.report()

@@ -160,6 +160,35 @@ func TestSearchDoesNotDependOnTheUnit(t *testing.T) {
 	}
 }
 
+// TestSearchSavesMemory demands, among plans of the same makespan, one that takes
+// little memory: that of 1F1B on a chain with fused backward passes, and no more
+// than ZB-V takes on a V.
+func TestSearchSavesMemory(t *testing.T) {
+	v, _ := model.VPlacement(8, 4)
+	for _, c := range []struct {
+		name string
+		spec modelgen.Spec
+		want []model.Bytes
+	}{
+		{"chain", modelgen.Spec{Devices: 4, MicroBatches: 16, Backward: model.Fused}, []model.Bytes{4, 3, 2, 1}},
+		{"uneven chain", modelgen.Spec{Devices: 4, MicroBatches: 16, Backward: model.Fused,
+			F: []model.Time{1, 2, 1, 2}, Latency: 1}, []model.Bytes{7, 6, 4, 2}},
+		{"V", modelgen.Spec{Devices: 4, MicroBatches: 8, Placement: v}, []model.Bytes{8, 8, 8, 8}},
+	} {
+		c.spec.Activation = []model.Bytes{1}
+		p := modelgen.Problem(c.spec)
+		r, err := heuristics.Search(context.Background(), p, heuristics.Options{Seed: 1, Target: bound.Lower(p).Value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d, dm := range model.Measure(p, r.Plan, evaluate(t, p, r.Plan)).Devices {
+			if dm.Peak > c.want[d] {
+				t.Errorf("%s: device %d takes %d, want at most %d (%s)", c.name, d, dm.Peak, c.want[d], r.Rule)
+			}
+		}
+	}
+}
+
 // TestSearchChoosesFusion demands the optimum of a case where only some backward
 // passes should be fused (the fused one is shorter than its two halves).
 func TestSearchChoosesFusion(t *testing.T) {
@@ -184,4 +213,13 @@ func BenchmarkSearch(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func evaluate(t *testing.T, p *model.Problem, plan *model.Plan) *model.Timeline {
+	t.Helper()
+	tl, err := model.Evaluate(p, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tl
 }

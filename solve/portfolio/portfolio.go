@@ -60,6 +60,9 @@ func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, err
 		return nil, err
 	}
 	r.Rule = found.Rule
+	if r.Status == solve.Feasible && ctx.Err() == nil {
+		r.Reason = fmt.Sprintf("the search budget is spent, %d rules tried", found.Tries)
+	}
 	return r, nil
 }
 
