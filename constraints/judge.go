@@ -1,6 +1,10 @@
 package constraints
 
-import "github.com/flexpipe/flexpipe/model"
+import (
+	"slices"
+
+	"github.com/flexpipe/flexpipe/model"
+)
 
 // latest is the first start that is out of range: from there on, ends could
 // overflow.
@@ -18,26 +22,30 @@ const latest model.Time = 1 << 62
 // rows) time, one bit for each operation and device of memory; neighbours of
 // length 0 at one moment cost more, see circles.
 func Check(p *model.Problem, plan *model.Plan, tl *model.Timeline) *Report {
-	report := CheckCompiled(p)
-	if !report.OK() {
-		return report
+	j := &judge{p: p, plan: plan, report: CheckCompiled(p)}
+	if !j.report.OK() {
+		return j.report
 	}
-	j := &judge{p: p, plan: plan, start: tl.Start, report: report}
-	if !j.fits() {
-		return report
+	j.start, j.timed = tl.Start, true
+	if !j.orders() {
+		return j.report
 	}
-	var slots int
-	j.tables, slots = newTables(p)
-	j.seen = newSeats(slots)
-	for d, order := range plan.Order {
-		j.walk(d, order)
-	}
-	j.complete()
 	j.waits()
-	if report.OK() {
+	if j.report.OK() {
 		j.circles()
 	}
-	return report
+	return j.report
+}
+
+// CheckOrders judges a plan that has no timeline, such as one that cannot run:
+// it is Check without the rules that need times, see Rule.NeedsTimes.
+func CheckOrders(p *model.Problem, plan *model.Plan) *Report {
+	j := &judge{p: p, plan: plan, report: CheckCompiled(p)}
+	if j.report.OK() {
+		j.start = slices.Repeat([]model.Time{model.Absent}, p.NumOps())
+		j.orders()
+	}
+	return j.report
 }
 
 // judge holds the state of one Check.
@@ -45,12 +53,29 @@ type judge struct {
 	p      *model.Problem
 	plan   *model.Plan
 	start  []model.Time
+	timed  bool // start holds the timeline; else there is none
 	report *Report
 
 	tables    []table
 	seen      seats
 	misplaced map[model.OpID]bool // operations that stand on a foreign device; nil if none
 	ties      []tie
+}
+
+// orders tests each order, and all together for completeness. It returns false
+// if the lengths of orders or timeline do not fit the problem.
+func (j *judge) orders() bool {
+	if !j.fits() {
+		return false
+	}
+	var slots int
+	j.tables, slots = newTables(j.p)
+	j.seen = newSeats(slots)
+	for d, order := range j.plan.Order {
+		j.walk(d, order)
+	}
+	j.complete()
+	return true
 }
 
 // fits tests the lengths of the arrays that are to be read.
@@ -88,6 +113,9 @@ func (j *judge) walk(d int, order []model.OpID) {
 		}
 		if memory.limited {
 			j.hold(&memory, t, seat, op)
+		}
+		if !j.timed {
+			continue
 		}
 		now := span{op: op, start: j.start[op]}
 		if now.start < 0 || now.start >= latest {

@@ -91,6 +91,13 @@ func demandOnly(t *testing.T, s schedule, rule constraints.Rule, what string) {
 	if n := report.Total(); n != report.Counts[rule] {
 		t.Fatalf("%s: more than rule %s is broken:\n%v", what, rule, report.Err())
 	}
+	want := 0
+	if !rule.NeedsTimes() {
+		want = report.Counts[rule]
+	}
+	if orders := constraints.CheckOrders(s.p, s.plan); orders.Counts[rule] != want || orders.Total() != want {
+		t.Fatalf("%s: without times there should be %d violations of %s:\n%v", what, want, rule, orders.Err())
+	}
 	for _, v := range report.Violations {
 		if v.Rule != rule || v.Message == "" {
 			t.Fatalf("%s: violation %+v", what, v)

@@ -68,7 +68,7 @@ func (e *RuleError) Error() string {
 		b.WriteString(e.Report.Violations[i].String())
 	}
 	if more := e.Report.Total() - len(e.Report.Violations); more > 0 {
-		fmt.Fprintf(&b, "\nand %d more violations", more)
+		fmt.Fprintf(&b, "\nand %s", model.Plural(more, "more violation"))
 	}
 	return b.String()
 }

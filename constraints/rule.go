@@ -56,5 +56,15 @@ func (r Rule) String() string {
 	return fmt.Sprintf("rule(%d)", uint8(r))
 }
 
+// NeedsTimes reports whether a rule is about times: without a timeline it cannot
+// be tested.
+func (r Rule) NeedsTimes() bool {
+	switch r {
+	case RuleCompiled, RuleCompleteness, RulePlacement, RuleChoice, RuleMemory:
+		return false
+	}
+	return true
+}
+
 // Statement returns the rule in one sentence.
 func (r Rule) Statement() string { return rules[r].Statement }

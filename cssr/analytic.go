@@ -15,7 +15,7 @@ import (
 type UnsupportedModelError struct{ Kind config.ModelKind }
 
 func (e *UnsupportedModelError) Error() string {
-	return fmt.Sprintf("the costs of kind %s are not known yet; use gpt or mlp, or give costs and edges of its stages", e.Kind)
+	return fmt.Sprintf("%s is not supported yet; use gpt or mlp, or give costs and edges of its stages", e.Kind)
 }
 
 // Network returns the network that m describes, or an [*UnsupportedModelError].
@@ -25,24 +25,21 @@ func Network(m *config.Model) (network.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.dtype: %w", err)
 	}
-	if len(m.Parts) != 1 {
+	if !m.Kind.HasCosts() {
 		return nil, &UnsupportedModelError{m.Kind}
 	}
 	part := m.Parts[0]
-	switch m.Kind {
-	case config.GPT:
+	if m.Kind == config.GPT {
 		return network.GPT{
 			Layers: part.Layers, Hidden: part.Hidden, Heads: part.Heads, Sequence: part.Sequence,
 			Vocabulary: part.Vocabulary, FeedForward: part.FeedForward, TiedEmbedding: part.TiedEmbedding,
 			MicroBatchSize: m.MicroBatchSize, DType: dtype,
 		}, nil
-	case config.MLP:
-		return network.MLP{
-			Layers: part.Layers, Hidden: part.Hidden, FeedForward: part.FeedForward, Sequence: part.Sequence,
-			MicroBatchSize: m.MicroBatchSize, DType: dtype,
-		}, nil
 	}
-	return nil, &UnsupportedModelError{m.Kind}
+	return network.MLP{
+		Layers: part.Layers, Hidden: part.Hidden, FeedForward: part.FeedForward, Sequence: part.Sequence,
+		MicroBatchSize: m.MicroBatchSize, DType: dtype,
+	}, nil
 }
 
 // clusterOf returns the hardware of a configuration with a model. Link latency
@@ -59,7 +56,7 @@ func clusterOf(c *config.Cluster) network.Cluster {
 
 // draftModel returns the draft of a configuration with a model.
 func draftModel(cfg *config.Config, l *layout) (*draft, error) {
-	stages, err := networkStages(cfg, l)
+	stages, _, err := networkStages(cfg, l)
 	if err != nil {
 		return nil, err
 	}
@@ -114,31 +111,32 @@ func clusterDelays(cfg *config.Config, l *layout, stages []network.Stage, inUnit
 	return d, nil
 }
 
-// networkStages returns the costs of each stage of a layout.
-func networkStages(cfg *config.Config, l *layout) ([]network.Stage, error) {
+// networkStages returns the costs of each stage of a layout, and the layers that
+// they hold.
+func networkStages(cfg *config.Config, l *layout) ([]network.Stage, []network.Layer, error) {
 	net, err := Network(cfg.Model)
 	if err != nil {
-		return nil, refuseNetwork(cfg, err)
+		return nil, nil, refuseNetwork(cfg, err)
 	}
 	layers, err := net.Chain()
 	if err != nil {
-		return nil, refuseNetwork(cfg, err)
+		return nil, nil, refuseNetwork(cfg, err)
 	}
 	recompute := make([]network.Recompute, l.stages())
 	for s := range recompute {
 		if recompute[s], err = network.ParseRecompute(string(cfg.Recompute[l.origin(s)])); err != nil {
-			return nil, refuseNetwork(cfg, err)
+			return nil, nil, refuseNetwork(cfg, err)
 		}
 	}
 	partition, err := partitionOf(cfg, l, layers, recompute)
 	if err != nil {
-		return nil, refuseNetwork(cfg, err)
+		return nil, nil, refuseNetwork(cfg, err)
 	}
 	stages, err := network.Stages(layers, clusterOf(cfg.Cluster), partition, recompute)
 	if err != nil {
-		return nil, refuseNetwork(cfg, err)
+		return nil, nil, refuseNetwork(cfg, err)
 	}
-	return stages, nil
+	return stages, layers, nil
 }
 
 // refuseNetwork places an error about a network at the key that it is about.

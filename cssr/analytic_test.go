@@ -176,7 +176,7 @@ func TestUnsupportedModels(t *testing.T) {
 		config.EncoderDecoder: "encoder: " + part + ", decoder: " + part,
 		config.TwoBranch:      "branches: [" + part + ", " + part + "]",
 	} {
-		err := refused(t, "devices: 2\nmodel: {kind: "+string(kind)+", "+parts+"}"+cluster, cssr.Choices{}, string(kind), "not known yet", "test.yaml:3:15: model.kind: ")
+		err := refused(t, "devices: 2\nmodel: {kind: "+string(kind)+", "+parts+"}"+cluster, cssr.Choices{}, string(kind), "not supported yet", "test.yaml:3:15: model.kind: ")
 		if unsupported := (*cssr.UnsupportedModelError)(nil); !errors.As(err, &unsupported) || unsupported.Kind != kind {
 			t.Errorf("%v is no UnsupportedModelError for %s", err, kind)
 		}

@@ -44,10 +44,18 @@ func checkStages(s Schedule, p *model.Problem) error {
 		case len(st.Replicas[0].Devices) > 1:
 			return &ShapeError{s.Name, "stages on one device each", fmt.Sprintf("a gang: stage %d on %d devices", i, len(st.Replicas[0].Devices)), "place the stage on one device, or use --mode heuristic"}
 		case i == 0 && len(st.After) > 0, i > 0 && (len(st.After) != 1 || st.After[0] != i-1):
-			return &ShapeError{s.Name, "stages that form a chain", fmt.Sprintf("stage %d after stages %v", i, st.After), "leave edges out, or use --mode heuristic"}
+			return &ShapeError{s.Name, "stages that form a chain", fmt.Sprintf("stage %d after %s", i, stageList(st.After)), "leave edges out, or use --mode heuristic"}
 		}
 	}
 	return nil
+}
+
+// stageList names stages, or none.
+func stageList(stages []int) string {
+	if len(stages) == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("stages %v", stages)
 }
 
 // checkRows tests that every operation has a place in a named schedule.
@@ -71,19 +79,45 @@ func checkRows(s Schedule, p *model.Problem) error {
 
 // misplaced says how the stages lie, and how they should, on that many devices.
 func (s Schedule) misplaced(p *model.Problem, devices int) error {
-	stages := len(p.Pipeline.Stages)
-	e := &ShapeError{Schedule: s.Name, Got: fmt.Sprintf("%s with %d stages on %d devices", placementName(p), stages, devices)}
+	stages, placed := len(p.Pipeline.Stages), placementName(p)
+	e := &ShapeError{Schedule: s.Name, Got: fmt.Sprintf("%s with %s on %s",
+		placed, model.Plural(stages, "stage"), model.Plural(devices, "device"))}
 	if s.chunks == 0 {
 		e.Needs = fmt.Sprintf("placement: %s with as many stages on each device", s.Placement)
 		e.Fix = fmt.Sprintf("set placement: %s and make stages a multiple of %d", s.Placement, devices)
 		return e
 	}
-	e.Needs = fmt.Sprintf("placement: %s with stages: %d", s.Placement, s.chunks*devices)
-	e.Fix = "set both"
-	if s.chunks > 1 && stages == devices {
-		e.Fix += fmt.Sprintf(", or set placement: %s and divide each stage with --split-stages %d", s.Placement, s.chunks)
+	needed := s.chunks * devices
+	e.Needs = fmt.Sprintf("placement: %s with stages: %d", s.Placement, needed)
+	e.Fix = "set " + lacking("placement: "+s.Placement, placed, fmt.Sprintf("stages: %d", needed), stages == needed)
+	switch {
+	case s.chunks > 1 && stages == devices:
+		e.Fix += fmt.Sprintf(", or divide each stage with --split-stages %d", s.chunks)
+	case stages > needed && stages%needed == 0:
+		e.Fix += ", or leave out --split-stages"
 	}
 	return e
+}
+
+// lacking names what must still be set: the placement, the number of stages or both.
+func lacking(placement, placed, stages string, enough bool) string {
+	switch {
+	case enough:
+		return placement
+	case placed == placement:
+		return stages
+	}
+	return placement + " and " + stages
+}
+
+// Remark says what p leaves of the idea of the schedule where that is less than
+// the name promises, else it is empty. p is one that Build accepts.
+func (s Schedule) Remark(p *model.Problem) string {
+	c := chain{p: p}
+	if s.chunks != 0 || !c.lay(s.Placement) || c.chunks != 1 {
+		return ""
+	}
+	return "with one stage per device only; --split-stages 2 makes two of each"
 }
 
 // placementName returns how a configuration would name the placement of p.

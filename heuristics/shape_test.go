@@ -67,19 +67,23 @@ func v(stages, devices int) [][]int {
 var misfits = []misfit{
 	{
 		"zbv", modelgen.Spec{Devices: 4, MicroBatches: 8}, nil,
-		"schedule zbv needs placement: v with stages: 8, the configuration has placement: linear with 4 stages on 4 devices: set both, or set placement: v and divide each stage with --split-stages 2",
+		"schedule zbv needs placement: v with stages: 8, the configuration has placement: linear with 4 stages on 4 devices: set placement: v and stages: 8, or divide each stage with --split-stages 2",
 	},
 	{
 		"v-min", modelgen.Spec{Devices: 4, MicroBatches: 8, Placement: model.LoopPlacement(8, 4)}, nil,
-		"schedule v-min needs placement: v with stages: 8, the configuration has placement: loop with 8 stages on 4 devices: set both",
+		"schedule v-min needs placement: v with stages: 8, the configuration has placement: loop with 8 stages on 4 devices: set placement: v",
 	},
 	{
 		"v-half", modelgen.Spec{Devices: 2, MicroBatches: 8, Placement: v(6, 2)}, nil,
-		"schedule v-half needs placement: v with stages: 4, the configuration has placement: v with 6 stages on 2 devices: set both",
+		"schedule v-half needs placement: v with stages: 4, the configuration has placement: v with 6 stages on 2 devices: set stages: 4",
+	},
+	{
+		"zbv", modelgen.Spec{Devices: 4, MicroBatches: 8, Placement: v(16, 4)}, nil,
+		"schedule zbv needs placement: v with stages: 8, the configuration has placement: v with 16 stages on 4 devices: set stages: 8, or leave out --split-stages",
 	},
 	{
 		"1f1b", modelgen.Spec{Devices: 4, MicroBatches: 8, Backward: model.Fused, Placement: v(8, 4)}, nil,
-		"schedule 1f1b needs placement: linear with stages: 4, the configuration has placement: v with 8 stages on 4 devices: set both",
+		"schedule 1f1b needs placement: linear with stages: 4, the configuration has placement: v with 8 stages on 4 devices: set placement: linear and stages: 4, or leave out --split-stages",
 	},
 	{
 		"interleaved", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Fused, Placement: [][]int{{0}, {1}, {0}}}, nil,
@@ -105,6 +109,11 @@ var misfits = []misfit{
 		"gpipe", modelgen.Spec{Devices: 3, MicroBatches: 8, Backward: model.Fused},
 		func(pl *model.Pipeline) { pl.Stages[2].After = []int{0, 1} },
 		"schedule gpipe needs stages that form a chain, the configuration has stage 2 after stages [0 1]: leave edges out, or use --mode heuristic",
+	},
+	{
+		"1f1b", modelgen.Spec{Devices: 3, MicroBatches: 8, Backward: model.Fused},
+		func(pl *model.Pipeline) { pl.Stages[2].After = nil },
+		"schedule 1f1b needs stages that form a chain, the configuration has stage 2 after none: leave edges out, or use --mode heuristic",
 	},
 	{
 		"gpipe", modelgen.Spec{Devices: 2, MicroBatches: 2, Backward: model.Fused},
@@ -137,6 +146,24 @@ func TestShapeErrors(t *testing.T) {
 		var shape *heuristics.ShapeError
 		if plan != nil || !errors.As(err, &shape) || err.Error() != m.want {
 			t.Errorf("%s: got %v\nwant %s", m.schedule, err, m.want)
+		}
+	}
+}
+
+// TestRemark says that one stage per device is less than interleaving promises.
+func TestRemark(t *testing.T) {
+	for _, c := range []struct {
+		schedule string
+		stages   int
+		want     bool
+	}{{"interleaved", 4, true}, {"looped-bfs", 4, true}, {"interleaved", 8, false}, {"1f1b", 4, false}} {
+		s, err := heuristics.Lookup(c.schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := modelgen.Problem(modelgen.Spec{Devices: 4, MicroBatches: 8, Placement: model.LoopPlacement(c.stages, 4)})
+		if got := s.Remark(p); (got != "") != c.want {
+			t.Errorf("%s on %d stages: %q", c.schedule, c.stages, got)
 		}
 	}
 }

@@ -122,6 +122,9 @@ func (r *jsonReader) enter(step pathStep) bool {
 	return err == errFound
 }
 
+// cutOff is the reason for a file that ends too early.
+const cutOff = "the file is cut off"
+
 // errFound ends the search for a value.
 var errFound = errors.New("found")
 
@@ -129,7 +132,7 @@ var errFound = errors.New("found")
 func (r *jsonReader) expected(what string) error {
 	switch c := r.next(); {
 	case c == 0 && r.pos >= len(r.text):
-		return r.fail(r.pos, "the file ends where %s is expected", what)
+		return r.fail(r.pos, cutOff)
 	case c == '"':
 		return r.fail(r.pos, "a string stands where %s is expected", what)
 	case c == '{':
@@ -227,7 +230,7 @@ func (r *jsonReader) string() (string, error) {
 	}
 	start, escaped := r.pos, false
 	if !r.skipString(&escaped) {
-		return "", r.fail(start, "the string does not end")
+		return "", r.fail(len(r.text), cutOff)
 	}
 	raw := r.text[start:r.pos]
 	if err := r.checkString(start, raw); err != nil {
@@ -315,10 +318,10 @@ func (r *jsonReader) skip() error {
 	for {
 		switch r.next() {
 		case 0:
-			return r.fail(start, "the value does not end")
+			return r.fail(len(r.text), cutOff)
 		case '"':
 			if !r.skipString(&escaped) {
-				return r.fail(start, "the value does not end")
+				return r.fail(len(r.text), cutOff)
 			}
 		case '{', '[':
 			depth++

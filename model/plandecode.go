@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -83,6 +84,9 @@ func (d *planDecoder) scan() error {
 		return d.r.skip()
 	})
 	if err != nil {
+		if len(d.at) == 0 && unknown == nil { // not even a member: no JSON object
+			return d.noPlan()
+		}
 		return err
 	}
 	if err := d.r.end(); err != nil {
@@ -94,6 +98,14 @@ func (d *planDecoder) scan() error {
 		}
 	}
 	return unknown
+}
+
+// ErrNotPlan is the Err of a FileError for a file of another kind.
+var ErrNotPlan = errors.New("this is no plan file")
+
+func (d *planDecoder) noPlan() error {
+	d.r.path = nil
+	return d.wrap(0, ErrNotPlan)
 }
 
 func memberKeys() string {
@@ -108,6 +120,9 @@ func (d *planDecoder) member(m planMember) error {
 	at, ok := d.at[m.key]
 	if !ok {
 		if m.required {
+			if m.key == "format" {
+				return d.noPlan()
+			}
 			return d.r.fail(0, "%q is missing", m.key)
 		}
 		return nil
@@ -120,7 +135,7 @@ func (d *planDecoder) format() error {
 	at := d.r.pos
 	text, err := d.r.string()
 	if err == nil && text != planFormat {
-		err = d.r.fail(at, "the format is %.60q; a plan file has %q", text, planFormat)
+		err = d.wrap(at, fmt.Errorf("%w: the format is %.60q, not %q", ErrNotPlan, text, planFormat))
 	}
 	return err
 }

@@ -194,11 +194,13 @@ func TestDecodePlanTakesMembersInAnyOrder(t *testing.T) {
 
 func TestDecodePlanErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{smallPlan, ``, "line 1, column 1: the file ends where an object is expected"},
-		{"  ]\n}\n", "", "the value does not end"},
-		{"  ]\n}\n", "  ]\n", "the file ends where a comma or the end of the object is expected"},
+		{smallPlan, ``, "line 1, column 1: this is no plan file"},
+		{smallPlan, `version: 1`, "line 1, column 1: this is no plan file"},
+		{smallPlan, `{"devices": 4}`, "line 1, column 1: this is no plan file"},
+		{"  ]\n}\n", "", "line 25, column 1 (times): the file is cut off"},
+		{"  ]\n}\n", "  ]\n", "the file is cut off"},
 		{"\n}\n", "\n}\n[]", "line 27, column 1: a list stands where the end of the file is expected"},
-		{"flexpipe/plan", "flexpipe/result", `line 2, column 13 (format): the format is "flexpipe/result"; a plan file has "flexpipe/plan"`},
+		{"flexpipe/plan", "flexpipe/result", `line 2, column 13 (format): this is no plan file: the format is "flexpipe/result", not "flexpipe/plan"`},
 		{`"version": 1`, `"version": 2`, `line 3, column 14 (version): version 2 is unknown; this program reads version 1`},
 		{`"version": 1`, `"version": 1.0`, `"1.0" stands where a whole number without point or exponent is expected`},
 		{`"version": 1`, `"version": "1"`, "a string stands where a whole number is expected"},

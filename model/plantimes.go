@@ -62,9 +62,9 @@ func (t *timesReader) device(dev int, order []OpID) error {
 func (t *timesReader) set(op OpID, start Time) {
 	switch before := t.start[op]; {
 	case start < 0:
-		t.misfit("%s starts at %s, before 0", t.p.Name(op), t.p.FormatTime(start))
+		t.misfit("%s starts at %s, before 0", t.p.Name(op), t.p.FormatRecorded(start))
 	case before != Absent && before != start:
-		t.misfit("%s starts at %s in one place and at %s in another", t.p.Name(op), t.p.FormatTime(before), t.p.FormatTime(start))
+		t.misfit("%s starts at %s in one place and at %s in another", t.p.Name(op), t.p.FormatRecorded(before), t.p.FormatRecorded(start))
 	default:
 		t.start[op] = start
 	}

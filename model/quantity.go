@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -151,6 +152,16 @@ func (p *Problem) TimeUnit() Unit {
 
 // FormatTime writes a time exactly, in the user's unit, with its name.
 func (p *Problem) FormatTime(t Time) string { return p.TimeUnit().Amount(int64(t)) }
+
+// FormatRecorded writes a time that a plan file records: as FormatTime does, and
+// where the number in the file is another one, that too.
+func (p *Problem) FormatRecorded(t Time) string {
+	text, number := p.FormatTime(t), strconv.FormatInt(int64(t), 10)
+	if p.Pipeline.TimeUnit.Format(int64(t)) == number {
+		return text
+	}
+	return fmt.Sprintf("%s (%s in the file)", text, number)
+}
 
 // FormatMemory writes an amount of memory for people.
 func (p *Problem) FormatMemory(b Bytes) string { return p.Pipeline.MemoryUnit.Size(int64(b)) }

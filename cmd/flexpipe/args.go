@@ -77,7 +77,7 @@ type flagTable struct {
 
 func newFlagTable(app *cli.App) *flagTable {
 	t := &flagTable{takesValue: map[string]bool{}, commands: map[string][]string{}}
-	t.add("", append(commonFlags("", false), cli.HelpFlag, cli.VersionFlag)...)
+	t.add("", append(commonFlags("", reports), cli.HelpFlag, cli.VersionFlag)...)
 	for _, c := range app.Commands {
 		t.add(c.Name, c.Flags...)
 		t.add(c.Name, cli.HelpFlag, cli.VersionFlag)
@@ -139,8 +139,11 @@ func (t *flagTable) check(command string, flags []string) error {
 	for _, flag := range flags {
 		name, _, _ := splitFlag(flag)
 		known := t.commands[command]
+		missing := unbuilt(unbuiltFlags[command], name, "flag "+dashes(name))
 		switch {
 		case slices.Contains(known, name):
+		case missing != nil:
+			return missing
 		case command == "":
 			return fmt.Errorf("unknown flag %s before a command%s", dashes(name), didYouMean(name, known, "--"))
 		default:
@@ -152,6 +155,9 @@ func (t *flagTable) check(command string, flags []string) error {
 }
 
 func unknownCommand(app *cli.App, name string) error {
+	if err := unbuilt(unbuiltCommands, name, "command "+name); err != nil {
+		return err
+	}
 	var names []string
 	for _, c := range app.Commands {
 		names = append(names, c.Name)

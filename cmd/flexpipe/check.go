@@ -15,7 +15,7 @@ func (p *program) checkCommand() *cli.Command {
 		Name:      "check",
 		Usage:     "judge a plan: rules and memory",
 		ArgsUsage: "PLAN",
-		Flags:     commonFlags("write the verdict to this `FILE`", false),
+		Flags:     commonFlags("write the verdict to this `FILE`", reports),
 		Action:    p.check,
 	}
 }
@@ -47,7 +47,7 @@ func (p *program) check(c *cli.Context) error {
 func (v *verdict) text(w io.Writer, quiet, color bool) {
 	p := v.file.Problem
 	if !quiet {
-		fmt.Fprintln(w, outline(p))
+		fmt.Fprintln(w, outline(p, v.timeline))
 		if list := v.summary(); list != nil {
 			fields(w, list...)
 		}
@@ -80,7 +80,10 @@ func (v *verdict) summary() [][2]string {
 	}
 	o := p.Pipeline.Objective
 	quality := gap(m.Value(o), v.bound.Value)
-	if m.Value(o) == v.bound.Value {
+	switch {
+	case v.brokenRules():
+		quality = "of plans that keep the rules"
+	case m.Value(o) == v.bound.Value:
 		quality = "met: no plan is better"
 	}
 	return [][2]string{

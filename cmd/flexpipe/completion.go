@@ -19,7 +19,7 @@ func (p *program) completionCommand() *cli.Command {
 		Description: "bash: source <(flexpipe completion bash)\n" +
 			"zsh:  source <(flexpipe completion zsh)\n" +
 			"fish: flexpipe completion fish | source",
-		Flags:  commonFlags("write the script to this `FILE`", false),
+		Flags:  commonFlags("write the script to this `FILE`", writes),
 		Action: p.completion,
 	}
 }
@@ -137,7 +137,7 @@ func bashCompletion(app *cli.App) string {
 			c.Name, strings.Join(words, " "), strings.Join(flagNames(c.Flags), " "), files)
 	}
 	flags.WriteString("    --output|-o) files=1;;\n")
-	common := flagNames(commonFlags("", false))
+	common := flagNames(commonFlags("", writes))
 	return fmt.Sprintf(bashScript, flags.String(), strings.Join(names, "|"), strings.Join(common, " "), commands.String(), strings.Join(names, " "))
 }
 

@@ -58,8 +58,11 @@ func flagError(command string, err error) error {
 		word, name, _ := strings.Cut(found, " -")
 		return word + " " + dashes(name)
 	})
-	if strings.Contains(text, "--time-limit") {
-		text += "; write a duration such as 30s or 5m"
+	if value, _, invalid := strings.Cut(text, ": "); invalid && strings.HasPrefix(value, "invalid value") {
+		text = value + "; write a whole number"
+		if strings.Contains(value, "--time-limit") {
+			text = value + "; write a duration such as 30s or 5m"
+		}
 	}
 	return fmt.Errorf("%s: %s", command, text)
 }

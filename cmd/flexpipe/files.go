@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,11 @@ func (p *program) loadConfig(name string, quiet bool) (*config.Config, error) {
 		return nil, errors.New("the name of the configuration is empty; write a file, or - for standard input")
 	}
 	name = displayName(name)
-	cfg, err := config.Load(inputFS{p.in}, filepath.ToSlash(name))
+	var input bytes.Buffer // what standard input held, as far as it was read
+	cfg, err := config.Load(inputFS{io.TeeReader(p.in, &input)}, filepath.ToSlash(name))
+	if err != nil && isPlan(beginning(name, &input)) {
+		return nil, &placedError{name, errors.New("this is a plan file, no configuration; use flexpipe check or show")}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +47,25 @@ func (p *program) loadConfig(name string, quiet bool) (*config.Config, error) {
 	}
 	return cfg, nil
 }
+
+// beginning returns the first bytes of a file, or of standard input; none if it
+// cannot be read.
+func beginning(name string, input io.Reader) []byte {
+	if name != stdinName {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil
+		}
+		defer f.Close()
+		input = f
+	}
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(input, head)
+	return head[:n]
+}
+
+// isPlan reports whether the beginning of a file says that it is a plan.
+func isPlan(head []byte) bool { return bytes.Contains(head, []byte(`"flexpipe/plan"`)) }
 
 // inputFS serves the files of the operating system by any path, also one with
 // "..", and standard input as <stdin>. What <stdin> names is relative to the
@@ -81,10 +105,14 @@ func (p *program) loadPlan(name string) (*model.PlanFile, error) {
 
 // reason returns what a FileError says beside the place.
 func reason(e *model.FileError) error {
-	if e.Path == "" {
-		return errors.New(e.Reason)
+	text := e.Reason
+	if e.Path != "" {
+		text = e.Path + ": " + text
 	}
-	return fmt.Errorf("%s: %s", e.Path, e.Reason)
+	if errors.Is(e, model.ErrNotPlan) {
+		text += "; flexpipe solve makes one"
+	}
+	return errors.New(text)
 }
 
 func (p *program) read(name string) ([]byte, error) {

@@ -10,14 +10,27 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// nature is what a command is about.
+type nature uint8
+
+const (
+	searches nature = iota // it searches, and prints a result
+	reports                // it prints a result
+	writes                 // it writes text or a picture, which has no JSON form
+)
+
 // commonFlags are the flags that every command takes. Those that mean nothing to
 // a command, which does not search, are not in its help.
-func commonFlags(output string, searches bool) []cli.Flag {
+func commonFlags(output string, command nature) []cli.Flag {
+	hidden, asJSON := command != searches, "print the result, or an error, as JSON"
+	if command == writes {
+		asJSON = "print an error as JSON; nothing else has that form here"
+	}
 	return []cli.Flag{
-		&cli.DurationFlag{Name: "time-limit", Value: 30 * time.Second, Hidden: !searches, Usage: "stop the search after this `TIME`"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Hidden: !searches, Usage: "seed of the randomised searches"},
-		&cli.IntFlag{Name: "workers", Value: runtime.GOMAXPROCS(0), DefaultText: "cores", Hidden: !searches, Usage: "search with this many goroutines"},
-		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print the result, or an error, as JSON"},
+		&cli.DurationFlag{Name: "time-limit", Value: 30 * time.Second, Hidden: hidden, Usage: "stop the search after this `TIME`"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Hidden: hidden, Usage: "seed of the randomised searches"},
+		&cli.IntFlag{Name: "workers", Value: runtime.GOMAXPROCS(0), DefaultText: "cores", Hidden: hidden, Usage: "search with this many goroutines"},
+		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: asJSON},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: output + " (- is standard output)", TakesFile: true},
 		&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Aliases: []string{"q"}, Usage: "only the essence of the result, no progress"},
 		&cli.BoolFlag{Name: "no-color", DisableDefaultText: true, Usage: "no colours, as with the environment variable NO_COLOR"},
@@ -51,6 +64,9 @@ func searchOf(c *cli.Context) (search, error) {
 // oneOf returns the value of a flag, which must be one of the words.
 func oneOf(c *cli.Context, flag string, words ...string) (string, error) {
 	value := c.String(flag)
+	if err := unbuilt(unbuiltWords[flag], value, "--"+flag+" "+value); err != nil {
+		return "", err
+	}
 	if !slices.Contains(words, value) {
 		return "", fmt.Errorf("--%s %q: write %s", flag, value, joined(words, "or"))
 	}

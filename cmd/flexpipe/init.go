@@ -15,7 +15,7 @@ func (p *program) initCommand() *cli.Command {
 		Name:      "init",
 		Usage:     "write a commented example configuration",
 		ArgsUsage: "[FILE]",
-		Flags:     commonFlags("write the example to this `FILE`", false),
+		Flags:     commonFlags("write the example to this `FILE`", writes),
 		Action:    p.init,
 	}
 }

@@ -48,6 +48,19 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestPlanFileExample judges the plan file that docs/plan-file.md shows.
+func TestPlanFileExample(t *testing.T) {
+	text, err := os.ReadFile("../../docs/plan-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```json\n")
+	plan, _, _ := strings.Cut(rest, "```")
+	if code, out, messages := runIn(plan, "check", "-q", "-"); code != exitDone {
+		t.Errorf("exit code %d: %s%s", code, out, messages)
+	}
+}
+
 func runReadme(t *testing.T, args string) string {
 	t.Helper()
 	code, out, messages := runIn("", strings.Fields(args)...)

@@ -36,6 +36,9 @@ type resultJSON struct {
 	Devices         []deviceJSON `json:"devices"`
 	Order           [][]string   `json:"order,omitempty"`
 	Reason          string       `json:"reason"`
+	Scope           string       `json:"scope,omitempty"` // which plans status and bound are about; absent: all
+	Rule            string       `json:"rule"`            // what found the plan
+	BoundReason     string       `json:"bound_reason"`    // why nothing takes less than the bound
 }
 
 type deviceJSON struct {
@@ -45,6 +48,10 @@ type deviceJSON struct {
 	Span       *json.Number `json:"span"`
 	PeakMemory *json.Number `json:"peak_memory"`
 	Limit      *json.Number `json:"limit"` // null: unlimited
+
+	Name          string `json:"name"` // empty: it has none
+	Stages        []int  `json:"stages"`
+	ChunkSwitches int    `json:"chunk_switches"`
 }
 
 // json returns the result in its JSON form.
@@ -55,6 +62,7 @@ func (a *answer) json() resultJSON {
 		Status: r.Status.String(), Objective: pl.Objective.String(), Unit: a.problem.TimeUnit().Name,
 		Engine: r.Engine, Proof: string(r.Proof),
 		WallSeconds: a.wall.Seconds(), Seed: a.options.seed, Devices: []deviceJSON{}, Reason: r.Reason,
+		Scope: a.scope, Rule: r.Rule, BoundReason: r.BoundReason,
 	}
 	if r.Status != solve.Infeasible {
 		j.Bound = number(pl.TimeUnit, r.Bound)
@@ -81,6 +89,7 @@ func devicesJSON(p *model.Problem, m *model.Metrics) []deviceJSON {
 		list[d] = deviceJSON{
 			Device: d, Busy: number(time, dm.Busy), Idle: number(time, m.Makespan-dm.Busy),
 			Span: number(time, dm.Span()), PeakMemory: number(memory, dm.Peak),
+			Name: p.Pipeline.Devices[d].Name, Stages: append([]int{}, p.StagesOn(d)...), ChunkSwitches: dm.ChunkSwitches,
 		}
 		if p.Limits[d] != model.Unlimited {
 			list[d].Limit = number(memory, p.Limits[d])

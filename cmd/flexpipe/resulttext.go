@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flexpipe/flexpipe/heuristics"
@@ -17,8 +18,12 @@ const mostLanes = 32
 
 // text prints the result for people.
 func (a *answer) text(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n", outline(a.problem))
-	fields(w, a.summary()...)
+	if a.options.quiet {
+		fmt.Fprintln(w, a.essence())
+	} else {
+		fmt.Fprintln(w, outline(a.problem, a.result.Timeline))
+		fields(w, a.summary()...)
+	}
 	if a.result.Plan == nil {
 		return nil
 	}
@@ -34,15 +39,47 @@ func (a *answer) text(w io.Writer) error {
 	return nil
 }
 
-// outline says in one line what a problem is about.
-func outline(p *model.Problem) string {
+// essence returns the result in one line.
+func (a *answer) essence() string {
+	r, p := a.result, a.problem
+	if r.Status == solve.Infeasible {
+		return a.verdict() + ": " + r.Reason
+	}
+	var parts []string
+	if r.Plan != nil {
+		parts = append(parts, fmt.Sprintf("%s %s", p.Pipeline.Objective, p.FormatTime(r.Value)))
+	}
+	text := strings.Join(append(parts, "bound "+p.FormatTime(r.Bound)+a.gap(), a.verdict()), ", ")
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	return text
+}
+
+// outline says in one line what a problem is about. With a timeline it counts the
+// operations of the plan: where a backward may be split or fused, a problem has more.
+func outline(p *model.Problem, tl *model.Timeline) string {
 	pl := p.Pipeline
 	name := pl.Name
 	if name != "" {
 		name += ": "
 	}
+	ops := p.NumOps()
+	if tl != nil {
+		ops -= countOf(tl.Start, model.Absent)
+	}
 	return fmt.Sprintf("%s%s, %s, %s, %s", name, model.Plural(p.NumDevices(), "device"),
-		model.Plural(len(pl.Stages), "stage"), model.Plural(p.MicroBatches(), "micro-batch"), model.Plural(p.NumOps(), "operation"))
+		model.Plural(len(pl.Stages), "stage"), model.Plural(p.MicroBatches(), "micro-batch"), model.Plural(ops, "operation"))
+}
+
+// countOf returns how many of the times are t.
+func countOf(times []model.Time, t model.Time) (n int) {
+	for _, other := range times {
+		if other == t {
+			n++
+		}
+	}
+	return n
 }
 
 // summary returns the figures of the result.
@@ -56,8 +93,8 @@ func (a *answer) summary() [][2]string {
 		list = append(list, a.figures()...)
 	}
 	list = append(list, [2]string{"bound", p.FormatTime(r.Bound) + a.gap()})
-	if s := a.options.schedule; s != nil {
-		list = append(list, [2]string{"", fmt.Sprintf("of any plan with backward: %s, which the schedule asks for", s.Backward)})
+	if a.scope != "" {
+		list = append(list, [2]string{"", "of " + a.scope + ", which the schedule asks for"})
 	}
 	if r.BoundReason != "" {
 		list = append(list, [2]string{"", r.BoundReason})
@@ -69,16 +106,30 @@ func (a *answer) summary() [][2]string {
 	return list
 }
 
+// verdict returns the status, and among which plans that is so.
+func (a *answer) verdict() string {
+	status, color := a.result.Status, yellow
+	switch status {
+	case solve.Optimal:
+		color = green
+	case solve.Infeasible:
+		color = red
+	}
+	text := paint(a.options.color, color, status.String())
+	if a.scope != "" && (status == solve.Optimal || status == solve.Infeasible) {
+		text += " among " + a.scope
+	}
+	return text
+}
+
 func (a *answer) status() string {
-	r, on := a.result, a.options.color
+	r, text := a.result, a.verdict()
 	switch r.Status {
 	case solve.Optimal:
-		return paint(on, green, "optimal") + " (proved: the bound is met)"
+		return text + " (proved: the bound is met)"
 	case solve.Infeasible:
-		return paint(on, red, "infeasible") + " (proved)"
-	}
-	text := paint(on, yellow, r.Status.String())
-	if r.Status == solve.Feasible {
+		return text + " (proved)"
+	case solve.Feasible:
 		text += " (not proved best)"
 	}
 	if r.Reason != "" {
@@ -145,10 +196,13 @@ func bottleneck(p *model.Problem, m *model.Metrics) [2]string {
 // origin says what found the plan.
 func (a *answer) origin() string {
 	rule := a.result.Rule
-	s, err := heuristics.Lookup(rule) // the search tries the named schedules, too
+	name, more, further := strings.Cut(rule, ", ")
+	s, err := heuristics.Lookup(name) // the search tries the named schedules, too
 	switch {
+	case err == nil && further:
+		return fmt.Sprintf("schedule %s, %s", s.Name, more)
 	case err == nil:
-		return fmt.Sprintf("schedule %s (%s)", s.Name, s.Title)
+		return strings.TrimSpace(fmt.Sprintf("schedule %s (%s) %s", s.Name, s.Title, s.Remark(a.problem)))
 	case rule != "":
 		return "priority rules: " + rule
 	}

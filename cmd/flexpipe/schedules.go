@@ -13,7 +13,7 @@ func (p *program) schedulesCommand() *cli.Command {
 	return &cli.Command{
 		Name:   "schedules",
 		Usage:  "list the named schedules with papers, legal shapes and closed forms",
-		Flags:  commonFlags("write the list to this `FILE`", false),
+		Flags:  commonFlags("write the list to this `FILE`", reports),
 		Action: p.schedules,
 	}
 }

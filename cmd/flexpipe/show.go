@@ -19,8 +19,10 @@ func (p *program) showCommand() *cli.Command {
 		Name:      "show",
 		Usage:     "draw a plan",
 		ArgsUsage: "PLAN",
-		Flags:     append(flags, commonFlags("write the picture to this `FILE`", false)...),
-		Action:    p.show,
+		Description: "A plan that breaks rules is drawn with a warning, and the exit code is 0; one that\n" +
+			"cannot run, because its orders wait for each other, has no picture, and the exit code is 3.",
+		Flags:  append(flags, commonFlags("write the picture to this `FILE`", writes)...),
+		Action: p.show,
 	}
 }
 
@@ -44,16 +46,16 @@ func (p *program) show(c *cli.Context) error {
 	if v.orders != nil {
 		return &exitError{exitRule, fmt.Errorf("there is nothing to draw: %w", v.orders)}
 	}
-	if !v.ok() { // never quiet: the picture does not show it
+	if !v.ok() { // never quiet
 		fmt.Fprintf(p.err, "flexpipe: warning: the plan breaks rules (%s); flexpipe check explains\n", model.Plural(v.total(), "violation"))
 	}
 	tl, known := v.timeline, v.bound.Value
 	return p.output(c.String("output"), func(w io.Writer) error {
 		if format == "svg" {
-			return view.SVG(w, file.Problem, file.Plan, tl, view.SVGOptions{Width: c.Int("width"), Bound: known})
+			return view.SVG(w, file.Problem, file.Plan, tl, view.SVGOptions{Width: c.Int("width"), Bound: known, Broken: v.brokenRules()})
 		}
 		return view.ASCII(w, file.Problem, file.Plan, tl, view.ASCIIOptions{
-			Width: c.Int("width"), Color: p.color(c, toStandard(c)), Bound: known,
+			Width: c.Int("width"), Color: p.color(c, toStandard(c)), Bound: known, Broken: v.brokenRules(),
 		})
 	})
 }

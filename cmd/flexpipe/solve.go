@@ -9,10 +9,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/heuristics"
 	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
 	"github.com/flexpipe/flexpipe/solve"
 	"github.com/flexpipe/flexpipe/solve/portfolio"
 )
@@ -30,7 +30,7 @@ func (p *program) solveCommand() *cli.Command {
 		Name:      "solve",
 		Usage:     "find the best plan for a configuration",
 		ArgsUsage: "CONFIG",
-		Flags:     append(flags, commonFlags("write the plan to this `FILE`", true)...),
+		Flags:     append(flags, commonFlags("write the plan to this `FILE`", searches)...),
 		Action:    p.solve,
 	}
 }
@@ -61,7 +61,7 @@ func (p *program) solveOptions(c *cli.Context) (o solveOptions, err error) {
 		return o, err
 	}
 	if c.IsSet("schedule") {
-		s, err := heuristics.Lookup(c.String("schedule"))
+		s, err := scheduleOf(c)
 		if err != nil {
 			return o, err
 		}
@@ -78,8 +78,23 @@ func (p *program) solveOptions(c *cli.Context) (o solveOptions, err error) {
 		if o.choices.SplitStages = c.Int("split-stages"); o.choices.SplitStages < 1 {
 			return o, fmt.Errorf("--split-stages %d: at least 1 is needed", o.choices.SplitStages)
 		}
+		if s := o.schedule; s != nil && o.choices.SplitStages > 1 && s.Placement != string(config.Linear) {
+			o.choices.Placement = s.Placement
+		}
 	}
 	return o, o.check()
+}
+
+// scheduleOf returns the schedule that --schedule names.
+func scheduleOf(c *cli.Context) (heuristics.Schedule, error) {
+	name := c.String("schedule")
+	if c.IsSet("mode") {
+		return heuristics.Schedule{}, errors.New("--schedule builds one plan, so there is nothing to search with --mode; leave one of them out")
+	}
+	if err := unbuilt(unbuiltWords["schedule"], name, "schedule "+name); err != nil {
+		return heuristics.Schedule{}, err
+	}
+	return heuristics.Lookup(name)
 }
 
 // check refuses flags that contradict each other, and what this build lacks.
@@ -87,10 +102,8 @@ func (o *solveOptions) check() error {
 	switch {
 	case o.json && o.plan == standard:
 		return errors.New("--json and -o - both want standard output; write the plan to a file")
-	case o.mode == "exact" && o.schedule != nil:
-		return errors.New("--schedule builds one plan, so there is nothing to search with --mode exact; leave one of them out")
 	case o.mode == "exact":
-		return &exitError{exitUnavailable, errors.New("the exact solver is not part of this build yet; use --mode heuristic or auto")}
+		return &exitError{exitUnavailable, errors.New("the exact solver is not in this build yet; use --mode heuristic or auto")}
 	}
 	return canWrite(o.plan)
 }
@@ -114,7 +127,7 @@ func (p *program) solve(c *cli.Context) error {
 	}
 	ctx, stop := p.interruptible(c.Context)
 	defer stop()
-	a := answer{problem: problem, options: o}
+	a := answer{problem: problem, options: o, scope: scope(cfg, problem, &o)}
 	began := time.Now()
 	if a.result, err = p.plan(ctx, problem, o); err != nil {
 		return err
@@ -150,29 +163,12 @@ func stopped(ctx context.Context, otherwise string) string {
 	return otherwise
 }
 
-// named builds a named schedule and judges it beside the bound.
-func named(problem *model.Problem, s *heuristics.Schedule) (*solve.Result, error) {
-	plan, err := s.Build(problem)
-	if err != nil {
-		return nil, err
-	}
-	r, err := portfolio.JudgePlan(problem, plan)
-	var broken *constraints.RuleError
-	if errors.As(err, &broken) {
-		return nil, fmt.Errorf("schedule %s breaks a rule here: %w\nuse --mode heuristic to search for a plan that keeps it", s.Name, broken)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.Rule = s.Name
-	return r, nil
-}
-
 // answer is a result on its way to the user.
 type answer struct {
 	problem *model.Problem
 	result  *solve.Result
 	options solveOptions
+	scope   string // which plans the bound is about, see scope; "": all of the problem
 	wall    time.Duration
 }
 

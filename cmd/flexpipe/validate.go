@@ -17,7 +17,7 @@ func (p *program) validateCommand() *cli.Command {
 		Name:      "validate",
 		Usage:     "check a configuration, and say what it means",
 		ArgsUsage: "CONFIG",
-		Flags:     commonFlags("write what it means to this `FILE`", false),
+		Flags:     commonFlags("write what it means to this `FILE`", reports),
 		Action:    p.validate,
 	}
 }
@@ -35,7 +35,11 @@ func (p *program) validate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d := digest{cfg, problem, bound.Infeasible(problem)}
+	layers, err := cssr.Layers(cfg, cssr.Choices{})
+	if err != nil {
+		return err
+	}
+	d := digest{cfg, problem, layers, bound.Infeasible(problem)}
 	return p.output(c.String("output"), func(w io.Writer) error {
 		if c.Bool("json") {
 			return writeJSON(w, d.json())
@@ -43,6 +47,8 @@ func (p *program) validate(c *cli.Context) error {
 		fmt.Fprintf(w, "%s: valid\n", displayName(name))
 		if !c.Bool("quiet") {
 			fields(w, d.lines()...)
+			fmt.Fprintln(w)
+			stageTable(w, problem, layers)
 		}
 		return nil
 	})
@@ -52,6 +58,7 @@ func (p *program) validate(c *cli.Context) error {
 type digest struct {
 	cfg        *config.Config
 	problem    *model.Problem
+	layers     []string             // of each stage; nil: there is no network
 	infeasible *bound.Infeasibility // nil: not proved so
 }
 
@@ -59,8 +66,8 @@ type digest struct {
 func (d *digest) lines() [][2]string {
 	p, cfg := d.problem, d.cfg
 	list := [][2]string{
-		{"problem", outline(p)},
-		{"placement", string(cfg.Placement.Rule)},
+		{"problem", outline(p, nil)},
+		{"placement", placementText(string(cfg.Placement.Rule), cfg.Placement.Devices)},
 		{"costs", d.costs()},
 		{"transfers", d.transfers()},
 		{"memory", d.memory()},
@@ -89,11 +96,11 @@ func (d *digest) transfers() string {
 	if pl.Blocking {
 		mode = "blocking"
 	}
-	text := fmt.Sprintf("%s, latency %s", mode, d.problem.FormatTime(pl.Latency))
-	if n := len(pl.Links); n > 0 {
-		text += ", " + model.Plural(n, "link") + " of other latency"
+	perNode := 0
+	if d.cfg.Cluster != nil {
+		perNode = d.cfg.Cluster.DevicesPerNode
 	}
-	return text
+	return mode + ", " + latencies(d.problem, perNode)
 }
 
 func (d *digest) memory() string {
@@ -127,6 +134,8 @@ type digestJSON struct {
 	Objective    string   `json:"objective"`
 	Infeasible   string   `json:"infeasible"` // why no plan exists; empty if that is not known
 	Warnings     []string `json:"warnings"`
+
+	StageCosts []stageJSON `json:"stage_costs"`
 }
 
 func (d *digest) json() digestJSON {
@@ -135,7 +144,7 @@ func (d *digest) json() digestJSON {
 		Format: "flexpipe/validation", Version: 1,
 		Name: pl.Name, Devices: len(pl.Devices), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
 		Operations: d.problem.NumOps(), Placement: string(d.cfg.Placement.Rule),
-		Unit: d.problem.TimeUnit().Name, Objective: pl.Objective.String(), Warnings: []string{},
+		Unit: d.problem.TimeUnit().Name, Objective: pl.Objective.String(), Warnings: []string{}, StageCosts: stagesJSON(d.problem, d.layers),
 	}
 	if d.infeasible != nil {
 		j.Infeasible = d.infeasible.Reason

@@ -17,7 +17,7 @@ type verdict struct {
 	bound    bound.Bound     // computed anew
 
 	orders   error               // why the orders have no timeline
-	report   *constraints.Report // of the orders at their earliest times
+	report   *constraints.Report // of the orders at their earliest times, or of the orders alone
 	recorded []string            // what the file says of its times and figures that is wrong
 	wrong    int                 // how much of that there is
 }
@@ -34,10 +34,7 @@ func judge(file *model.PlanFile) *verdict {
 	v.compareBound()
 	tl, err := model.Evaluate(file.Problem, file.Plan)
 	if err != nil {
-		v.orders = err
-		if file.Times != nil { // what else is wrong, as far as the file's own times tell
-			v.report = constraints.Check(file.Problem, file.Plan, file.Times)
-		}
+		v.orders, v.report = err, constraints.CheckOrders(file.Problem, file.Plan)
 		return v
 	}
 	v.report = constraints.Check(file.Problem, file.Plan, tl)
@@ -51,20 +48,31 @@ func (v *verdict) compareTimes() {
 	if v.file.Times == nil {
 		return
 	}
-	p := v.file.Problem
-	for op, start := range v.timeline.Start {
-		if recorded := v.file.Times.Start[op]; recorded != start {
-			v.differ("the file records a start of %s at %s, it is %s",
-				p.Name(model.OpID(op)), p.FormatTime(recorded), p.FormatTime(start))
+	wrong, first := 0, model.OpID(-1)
+	recorded, actual := v.file.Times.Start, v.timeline.Start
+	for i, start := range actual {
+		if op := model.OpID(i); recorded[op] != start {
+			if wrong++; first < 0 || start < actual[first] {
+				first = op
+			}
 		}
 	}
+	if wrong == 0 {
+		return
+	}
+	p, differ := v.file.Problem, "differs:"
+	if wrong > 1 {
+		differ = "differ, first"
+	}
+	v.differ("%s %s %s: %s recorded, %s by its orders; delete `times` and `figures` if you edited the plan",
+		model.Plural(wrong, "recorded time"), differ, p.Name(first), p.FormatRecorded(recorded[first]), p.FormatRecorded(actual[first]))
 }
 
 func (v *verdict) compareValue() {
 	f, p := v.file.Figures, v.file.Problem
 	o := p.Pipeline.Objective
 	if value := v.metrics.Value(o); f != nil && f.Value != value {
-		v.differ("the file records a %s of %s, it is %s", o, p.FormatTime(f.Value), p.FormatTime(value))
+		v.differ("the file records a %s of %s, it is %s", o, p.FormatRecorded(f.Value), p.FormatRecorded(value))
 	}
 }
 
@@ -75,9 +83,9 @@ func (v *verdict) compareBound() {
 	switch {
 	case f == nil:
 	case f.Bound < 0:
-		v.differ("the file records a bound of %s; no time is below 0", p.FormatTime(f.Bound))
+		v.differ("the file records a bound of %s; no time is below 0", p.FormatRecorded(f.Bound))
 	case f.Bound > v.bound.Value:
-		v.differ("the file records a bound of %s, which is not proved; what is proved is %s", p.FormatTime(f.Bound), p.FormatTime(v.bound.Value))
+		v.differ("the file records a bound of %s, which is not proved; what is proved is %s", p.FormatRecorded(f.Bound), p.FormatRecorded(v.bound.Value))
 	}
 }
 
@@ -89,15 +97,24 @@ func (v *verdict) differ(format string, args ...any) {
 
 // total returns the number of violations.
 func (v *verdict) total() int {
-	n := v.wrong
-	if v.report != nil {
-		n += v.report.Total()
-	}
-	if v.orders != nil {
+	n := v.wrong + v.report.Total()
+	if v.stuck() {
 		n++
 	}
 	return n
 }
+
+// stuck reports whether the orders cannot run for a reason of its own: one that
+// names an operation too often, or lacks one, breaks another rule.
+func (v *verdict) stuck() bool {
+	var cycle *model.CycleError
+	complete := errors.As(v.orders, &cycle) && !cycle.Missing
+	return v.orders != nil && (complete || v.report.OK())
+}
+
+// brokenRules reports whether the orders themselves, not what the file records of
+// them, break a rule.
+func (v *verdict) brokenRules() bool { return v.orders != nil || !v.report.OK() }
 
 func (v *verdict) ok() bool { return v.total() == 0 }
 
@@ -118,17 +135,16 @@ const (
 )
 
 func (v *verdict) rules() []ruleResult {
-	broken := 0
-	if v.orders != nil {
-		broken = 1
+	runs := ruleResult{Rule: ruleOrders, Statement: ordersStatement, Tested: v.orders == nil}
+	if v.stuck() {
+		runs.Tested, runs.Violations = true, 1
 	}
-	list := []ruleResult{{ruleOrders, ordersStatement, true, broken}}
+	list := []ruleResult{runs}
 	for _, r := range constraints.Rules() {
-		result := ruleResult{Rule: r.Name, Statement: r.Statement, Tested: v.report != nil}
-		if v.report != nil {
-			result.Violations = v.report.Counts[r.Rule]
-		}
-		list = append(list, result)
+		list = append(list, ruleResult{
+			Rule: r.Name, Statement: r.Statement,
+			Tested: v.timeline != nil || !r.Rule.NeedsTimes(), Violations: v.report.Counts[r.Rule],
+		})
 	}
 	tested := v.wrong > 0 || (v.orders == nil && (v.file.Times != nil || v.file.Figures != nil))
 	return append(list, ruleResult{ruleRecorded, recordedStatement, tested, v.wrong})
@@ -144,18 +160,16 @@ type breach struct {
 
 func (v *verdict) breaches() []breach {
 	list := []breach{}
-	if v.orders != nil {
+	if v.stuck() {
 		list = append(list, orderBreach(v.orders))
 	}
-	if v.report != nil {
-		for i := range v.report.Violations {
-			r := &v.report.Violations[i]
-			b := breach{Rule: r.Rule.String(), Ops: opNames(v.file.Problem, r), Message: r.Message}
-			if r.Device >= 0 {
-				b.Device = &r.Device
-			}
-			list = append(list, b)
+	for i := range v.report.Violations {
+		r := &v.report.Violations[i]
+		b := breach{Rule: r.Rule.String(), Ops: opNames(v.file.Problem, r), Message: r.Message}
+		if r.Device >= 0 {
+			b.Device = &r.Device
 		}
+		list = append(list, b)
 	}
 	for _, text := range v.recorded {
 		list = append(list, breach{Rule: ruleRecorded, Ops: []string{}, Message: text})

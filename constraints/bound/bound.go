@@ -113,19 +113,13 @@ func report(p *model.Problem, f finding, memory bool) Bound {
 		return b
 	case f.head == 0 && f.tail == 0:
 		b.Kind = Work
-		b.Reason = fmt.Sprintf("%s is busy for %s", name, p.FormatTime(f.work))
+		b.Reason = burden(p, f)
 	case f.jobs == 1:
 		b.Kind = Path
 		b.Reason = fmt.Sprintf("operations that must follow one another, on and around %s, take %s", name, p.FormatTime(f.value))
 	default:
 		b.Kind = Machine
-		b.Reason = fmt.Sprintf("%s is busy for %s", name, p.FormatTime(f.work))
-		if f.head > 0 {
-			b.Reason += fmt.Sprintf(", which cannot begin before %s", p.FormatTime(f.head))
-		}
-		if f.tail > 0 {
-			b.Reason += fmt.Sprintf(", after which %s must follow", p.FormatTime(f.tail))
-		}
+		b.Reason = burden(p, f)
 	}
 	if memory {
 		b.Kind = Memory

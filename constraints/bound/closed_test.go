@@ -148,6 +148,28 @@ func TestKnownOptima(t *testing.T) {
 	}
 }
 
+// TestReasons checks that a device is called busy for its whole work only, as in the
+// figures of a plan.
+func TestReasons(t *testing.T) {
+	for _, c := range []struct {
+		spec modelgen.Spec
+		want string
+	}{
+		{modelgen.Spec{Devices: 1, MicroBatches: 4}, "device 0 is busy for 12 ticks"},
+		{modelgen.Spec{Devices: 2, MicroBatches: 4}, "device 1 is busy for 12 ticks, which cannot begin before 1 tick"},
+		{modelgen.Spec{Devices: 2, MicroBatches: 4, Backward: model.Fused},
+			"device 1 is busy for 12 ticks, which cannot begin before 1 tick, after which 2 ticks must follow"},
+		{modelgen.Spec{Devices: 2, MicroBatches: 4, Blocking: true, Latency: 1},
+			"operations and transfers of device 1 that take 20 ticks cannot begin before 1 tick"},
+		{modelgen.Spec{Devices: 2, MicroBatches: 4, Backward: model.Auto},
+			"operations of device 1 that take 12 ticks cannot begin before 1 tick"},
+	} {
+		if got := bound.Lower(modelgen.Problem(c.spec)).Reason; got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+}
+
 // TestInfeasible checks the reasons in words.
 func TestInfeasible(t *testing.T) {
 	for _, c := range []struct {
@@ -156,8 +178,10 @@ func TestInfeasible(t *testing.T) {
 	}{
 		{modelgen.Spec{Devices: 4, MicroBatches: 1, Static: []model.Bytes{1, 2, 2, 3}, Limit: []model.Bytes{2}},
 			"device 3 needs 3 for parameters alone; its limit is 2: a limit of 3 would fit"},
+		{modelgen.Spec{Devices: 6, MicroBatches: 1, Static: []model.Bytes{1, 2, 2, 4, 2, 2}, Limit: []model.Bytes{1}},
+			"device 3 needs 4 for parameters alone; its limit is 1: a limit of 4 would fit; device 1 needs 2 (limit 1), device 2 needs 2 (limit 1), device 4 needs 2 (limit 1) and 1 more"},
 		{modelgen.Spec{Devices: 2, MicroBatches: 3, Activation: []model.Bytes{2}, FreedByI: []model.Bytes{-1}, Limit: []model.Bytes{2}},
-			"device 0 needs 3 for a single micro-batch, at the backward_input of stage 0; its limit is 2: a limit of 3 would fit"},
+			"device 0 needs 3 for a single micro-batch, at the backward_input of stage 0; its limit is 2: a limit of 3 would fit; device 1 needs 3 (limit 2)"},
 		{modelgen.Spec{Devices: 2, MicroBatches: 3, Activation: []model.Bytes{2}, FreedByI: []model.Bytes{-1}, Limit: []model.Bytes{3}}, ""},
 		{modelgen.Spec{Devices: 1, MicroBatches: 3, F: []model.Time{1, 1, 1, 1}, Activation: []model.Bytes{1}, Limit: []model.Bytes{3}},
 			"device 0 needs 4 for a single micro-batch, at the forward of stage 3; its limit is 3: a limit of 4 would fit"},

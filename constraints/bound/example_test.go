@@ -18,5 +18,5 @@ func ExampleLower() {
 	fmt.Printf("%d (%v): %s\n", b.Value, b.Kind, b.Reason)
 	// Output:
 	// 27 (machine): device 3 is busy for 24 ticks, which cannot begin before 3 ticks
-	// 31 (memory): device 2 is busy for 2 ticks, which cannot begin before 14 ticks, after which 15 ticks must follow, as memory limits make operations wait
+	// 31 (memory): operations of device 2 that take 2 ticks cannot begin before 14 ticks, and 15 ticks must follow them, as memory limits make operations wait
 }

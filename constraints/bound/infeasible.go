@@ -1,13 +1,16 @@
 package bound
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/flexpipe/flexpipe/model"
 )
 
 // Infeasibility is a proof that no schedule of a problem respects the memory
-// limits.
+// limits. It is about the device where most is lacking; Reason names others too.
 type Infeasibility struct {
 	Device int
 	Need   model.Bytes // what some operation must find on the device
@@ -15,8 +18,8 @@ type Infeasibility struct {
 	Reason string // one sentence, in the problem's memory unit
 }
 
-// Infeasible returns a proof that memory limits rule out every schedule of p,
-// of the device where most is lacking, or nil if it finds none. It adds up what
+// Infeasible returns a proof that memory limits rule out every schedule of p, or
+// nil if it finds none. It adds up what
 // a single micro-batch must hold at once when an operation starts. For a chain
 // of stages the answer is exact: if one micro-batch alone fits, so do all, one
 // after the other. For other stage graphs nil proves nothing.
@@ -28,17 +31,25 @@ func Infeasible(p *model.Problem) *Infeasibility {
 	}
 	g := newGraph(p, 1, false, lightest(p))
 	all := g.precedence()
-	var worst *Infeasibility
+	var lacks []lack
 	for d, l := range all {
-		need, row := g.largestNeed(d, l)
-		if need <= g.limits[d] {
-			continue
-		}
-		if worst == nil || need-g.limits[d] > worst.Need-worst.Limit {
-			worst = infeasibility(p, d, need, row)
+		if need, row := g.largestNeed(d, l); need > g.limits[d] {
+			lacks = append(lacks, lack{d, need, g.limits[d], row})
 		}
 	}
-	return worst
+	if len(lacks) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(lacks, func(a, b lack) int { return cmp.Compare(b.need-b.limit, a.need-a.limit) })
+	worst := lacks[0]
+	return &Infeasibility{Device: worst.device, Need: worst.need, Limit: worst.limit, Reason: lacking(p, lacks)}
+}
+
+// lack is a device whose limit is too low.
+type lack struct {
+	device      int
+	need, limit model.Bytes
+	row         int // that needs it; -1 if static memory alone does
 }
 
 // largestNeed returns the largest memory that some row of a device cannot do
@@ -63,15 +74,28 @@ func (g *graph) largestNeed(d int, l *leads) (model.Bytes, int) {
 	return most, row
 }
 
-func infeasibility(p *model.Problem, d int, need model.Bytes, row int) *Infeasibility {
-	limit := p.Limits[d]
-	what := "for parameters alone"
-	if row >= 0 {
-		r := &p.Rows[row]
+// mostNamed is the number of devices that a reason names.
+const mostNamed = 4
+
+// lacking says what the devices lack, the worst of which comes first.
+func lacking(p *model.Problem, lacks []lack) string {
+	what, worst := "for parameters alone", lacks[0]
+	if worst.row >= 0 {
+		r := &p.Rows[worst.row]
 		what = fmt.Sprintf("for a single micro-batch, at the %s of stage %d", p.Kinds[r.Kind].Name, r.Stage)
 	}
-	atLeast := p.Pipeline.MemoryUnit.SizeUp(int64(need))
-	return &Infeasibility{Device: d, Need: need, Limit: limit,
-		Reason: fmt.Sprintf("%s needs %s %s; its limit is %s: a limit of %s would fit",
-			p.DeviceName(d), atLeast, what, p.FormatMemory(limit), atLeast)}
+	size := func(l lack) string { return p.Pipeline.MemoryUnit.SizeUp(int64(l.need)) }
+	text := fmt.Sprintf("%s needs %s %s; its limit is %s: a limit of %s would fit",
+		p.DeviceName(worst.device), size(worst), what, p.FormatMemory(worst.limit), size(worst))
+	var others []string
+	for _, l := range lacks[1:min(len(lacks), mostNamed)] {
+		others = append(others, fmt.Sprintf("%s needs %s (limit %s)", p.DeviceName(l.device), size(l), p.FormatMemory(l.limit)))
+	}
+	if len(others) > 0 {
+		text += "; " + strings.Join(others, ", ")
+	}
+	if more := len(lacks) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

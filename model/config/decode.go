@@ -46,6 +46,7 @@ type decoder struct {
 	fsys     fs.FS // nil when other files cannot be read
 	config   *Config
 	profile  *profileDocument // nil without one
+	bareSize *value           // the first small size without a unit; nil if there is none
 	problems Errors
 }
 
@@ -62,6 +63,7 @@ func decode(data []byte, name string, fsys fs.FS) (*Config, error) {
 	checkKeys(d.root, configSchema)
 	d.readSections()
 	if len(d.problems) > 0 {
+		d.refuseUnsupported()
 		return nil, d.problems.sorted(name)
 	}
 	sortWarnings(d.config.Warnings)

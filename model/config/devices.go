@@ -68,5 +68,14 @@ func (d *decoder) size(v value) (Decimal, bool) { return v.notNegative(d.signedS
 func (d *decoder) signedSize(v value) (Decimal, bool) {
 	size, inBytes, ok := v.signedSize()
 	d.config.SizesInBytes = d.config.SizesInBytes || inBytes
+	if ok && !inBytes && d.bareSize == nil && isFewBytes(size) {
+		d.bareSize = &v
+	}
 	return size, ok
+}
+
+// isFewBytes reports whether a bare size hardly means bytes: it is below 1 MiB.
+func isFewBytes(size Decimal) bool {
+	const few = 1 << 20
+	return size.Sign() != 0 && size.Cmp(NewDecimal(few)) < 0 && size.Cmp(NewDecimal(-few)) > 0
 }

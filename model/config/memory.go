@@ -18,6 +18,15 @@ func (d *decoder) readMemory() {
 		d.readMemorySection(v)
 	}
 	d.warnUnusedLimits(v.get("limit"))
+	d.warnBareSize()
+}
+
+// warnBareSize remarks on a small size without a unit where sizes are in bytes.
+func (d *decoder) warnBareSize() {
+	if v := d.bareSize; v != nil && d.config.SizesInBytes {
+		number := describe(v.node)
+		d.warn(*v, fmt.Sprintf("%s is %s bytes; did you mean %sGiB?", number, number, number))
+	}
 }
 
 // readMemorySection reads the section memory.

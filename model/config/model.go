@@ -49,6 +49,14 @@ func (d *decoder) readModel(v value) bool {
 	return ok
 }
 
+// refuseUnsupported fails for a network without costs. A document that has other
+// faults must not have them mended for nothing.
+func (d *decoder) refuseUnsupported() {
+	if m := d.config.Model; m != nil && !m.Kind.HasCosts() {
+		d.root.at("model.kind").fail(string(m.Kind)+" is not supported yet", "use gpt or mlp, or give costs and edges of its stages")
+	}
+}
+
 // refuseForeignKeys fails for keys that belong to other kinds of networks.
 func refuseForeignKeys(v value, kind ModelKind) {
 	foreign := map[string]bool{}

@@ -45,6 +45,10 @@ const (
 	TwoBranch      ModelKind = "two-branch"      // two networks side by side that meet in a loss
 )
 
+// HasCosts reports whether the costs of networks of the kind can be computed. Others
+// decode, but have no use yet.
+func (k ModelKind) HasCosts() bool { return k == GPT || k == MLP }
+
 // Role is the place of a part in its network.
 type Role string
 

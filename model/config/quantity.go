@@ -16,11 +16,12 @@ const (
 	sizeRemedy     = "write a decimal number, or one with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB such as 1.5GiB"
 )
 
-// quantity reads a decimal number with or without a suffix. A number without suffix
-// must not be quoted.
+// quantity reads a decimal number with or without a suffix, which one space may
+// precede. A number without suffix must not be quoted.
 func (v value) quantity(remedy string) (number Decimal, suffix string, ok bool) {
 	text, unquoted := v.plain()
 	digits, suffix := splitNumber(text)
+	suffix = strings.TrimPrefix(suffix, " ")
 	switch {
 	case digits == "":
 		v.fail(describe(v.node)+" is not a number", remedy)

@@ -10,6 +10,8 @@ func TestWarnings(t *testing.T) {
 		{"devices: [{}, {memory_limit: 80GB}]", "4:30: devices[1].memory_limit: it limits nothing, because no stage takes memory"},
 		{"devices: [{memory_limit: 4}]\nmemory: {activation: 0}", "4:26: devices[0].memory_limit: it limits nothing, because no stage takes memory"},
 		{"devices: 1\nmemory: {limit: 4}", "5:17: memory.limit: it limits nothing, because no stage takes memory"},
+		{"devices: 2\nmemory: {activation: 10GiB, static: 75 GiB, limit: [80GiB, 80]}", "5:60: memory.limit[1]: 80 is 80 bytes; did you mean 80GiB?"},
+		{"devices: 2\nmemory: {activation: 0, freed_by_backward_input: -2, limit: 4TB}", "5:50: memory.freed_by_backward_input: -2 is -2 bytes; did you mean -2GiB?"},
 		{"devices: 2\nmemory: {limit: [none, 4]}", "5:17: memory.limit: it limits nothing, because no stage takes memory"},
 	} {
 		config, err := Decode([]byte("version: 1\nmicro_batches: 1\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}\n"+test.keys), "c.yaml")

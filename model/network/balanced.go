@@ -20,7 +20,7 @@ type BalanceOptions struct {
 // It returns a [*PartitionError] if there are more stages than layers or the
 // options do not fit the stages.
 func Balanced(layers []Layer, stages int, options BalanceOptions) (Partition, error) {
-	if err := options.check(len(layers), stages); err != nil {
+	if err := options.check(layers, stages); err != nil {
 		return nil, err
 	}
 	var prefix [len(recomputes)][]float64
@@ -37,10 +37,11 @@ func Balanced(layers []Layer, stages int, options BalanceOptions) (Partition, er
 	})
 }
 
-func (o BalanceOptions) check(layers, stages int) error {
-	if err := checkCounts(layers, stages); err != nil {
+func (o BalanceOptions) check(chain []Layer, stages int) error {
+	if err := checkLayers(chain, stages); err != nil {
 		return err
 	}
+	layers := len(chain)
 	if err := checkRecompute(o.Recompute, layers, stages); err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package network
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/flexpipe/flexpipe/model"
+)
 
 // A FieldError reports a value that a description cannot have.
 type FieldError struct {
@@ -22,12 +26,18 @@ func (e *FieldError) Error() string {
 type PartitionError struct {
 	// Layers and Stages are the numbers that do not go together.
 	Layers, Stages int
+	// Ends says that embedding and head are the first and the last of Layers.
+	Ends bool
 	// Problem says why.
 	Problem string
 }
 
 func (e *PartitionError) Error() string {
-	return fmt.Sprintf("cannot cut %d layers into %d stages: %s", e.Layers, e.Stages, e.Problem)
+	what := model.Plural(e.Layers, "layer")
+	if e.Ends {
+		what = model.Plural(e.Layers-2, "layer") + ", embedding and head"
+	}
+	return fmt.Sprintf("cannot cut %s into %s: %s", what, model.Plural(e.Stages, "stage"), e.Problem)
 }
 
 // partitionErrorf returns a [PartitionError] with a formatted problem.

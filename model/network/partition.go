@@ -1,6 +1,9 @@
 package network
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // A Partition is the number of consecutive layers in each stage, in the order of
 // the chain; embedding and head count as layers. Every stage has at least one.
@@ -38,6 +41,16 @@ func checkCounts(n, stages int) error {
 	return nil
 }
 
+// checkLayers is checkCounts for layers, of which the error tells blocks from
+// embedding and head.
+func checkLayers(layers []Layer, stages int) error {
+	err := checkCounts(len(layers), stages)
+	if p := (*PartitionError)(nil); errors.As(err, &p) {
+		p.Ends = len(blockIndices(layers)) == len(layers)-2
+	}
+	return err
+}
+
 // Even returns the partition with as equal a number of blocks in each stage as
 // possible; where the division leaves a rest, the first stages have one block
 // more. The embedding goes with the first stage and the head with the last. It
@@ -64,7 +77,7 @@ func Even(layers []Layer, stages int) (Partition, error) {
 // for a stage that has nothing else. It returns a [*PartitionError] if the sum
 // is neither, or a stage would be empty.
 func Listed(layers []Layer, counts []int) (Partition, error) {
-	if err := checkCounts(len(layers), len(counts)); err != nil {
+	if err := checkLayers(layers, len(counts)); err != nil {
 		return nil, err
 	}
 	sum := 0

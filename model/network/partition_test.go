@@ -70,7 +70,7 @@ func TestPartitionErrors(t *testing.T) {
 		call func() (network.Partition, error)
 		want string
 	}{
-		{"no list", listed(), "cannot cut 8 layers into 0 stages: there must be at least 1 stage"},
+		{"no list", listed(), "cannot cut 6 layers, embedding and head into 0 stages: there must be at least 1 stage"},
 		{"sum", listed(3, 4), "cannot cut 8 layers into 2 stages: the list adds up to 7; it must add up to the 6 blocks or to all layers"},
 		{"negative", listed(7, -1), "cannot cut 8 layers into 2 stages: stage 1 cannot have -1 layers"},
 		{"large", listed(9, 1), "cannot cut 8 layers into 2 stages: stage 0 cannot have 9 layers"},
@@ -78,11 +78,11 @@ func TestPartitionErrors(t *testing.T) {
 		{"empty end", listed(0, 0, 6), "cannot cut 8 layers into 3 stages: stage 1 would have 0 layers; each needs at least 1"},
 		{"even", even(7), "cannot cut 6 layers into 7 stages: each stage needs at least 1; use at most 6 stages"},
 		{"even 0", even(0), "cannot cut 6 layers into 0 stages: there must be at least 1 stage"},
-		{"balanced", balanced(9, network.BalanceOptions{}), "cannot cut 8 layers into 9 stages: each stage needs at least 1; use at most 8 stages"},
+		{"balanced", balanced(9, network.BalanceOptions{}), "cannot cut 6 layers, embedding and head into 9 stages: each stage needs at least 1; use at most 8 stages"},
 		{"slowdowns", balanced(2, network.BalanceOptions{Slowdown: []float64{1}}), "cannot cut 8 layers into 2 stages: slowdown has 1 entries; give one per stage"},
 		{"slowdown", balanced(2, network.BalanceOptions{Slowdown: []float64{1, 0}}), "cannot cut 8 layers into 2 stages: stage 1 has the slowdown 0; it must be positive"},
 		{"recomputes", balanced(2, network.BalanceOptions{Recompute: []network.Recompute{}}), "cannot cut 8 layers into 2 stages: recompute has 0 entries; give one per stage"},
-		{"recompute", balanced(1, network.BalanceOptions{Recompute: []network.Recompute{8}}), "cannot cut 8 layers into 1 stages: stage 0 has the unknown recompute 8"},
+		{"recompute", balanced(1, network.BalanceOptions{Recompute: []network.Recompute{8}}), "cannot cut 8 layers into 1 stage: stage 0 has the unknown recompute 8"},
 	} {
 		p, err := c.call()
 		var typed *network.PartitionError

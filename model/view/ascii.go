@@ -35,6 +35,7 @@ type ASCIIOptions struct {
 	Color   bool       // ANSI colours: blue forward, green backward, yellow weight
 	Devices int        // lanes at most, the middle ones are left out; 0: 64
 	Bound   model.Time // proven lower bound of the objective in ticks; 0: unknown
+	Broken  bool       // the plan breaks rules: the picture says so, and shows no gap
 }
 
 // ASCII draws a plan and its timeline as text: a summary, a time axis in the
@@ -142,7 +143,7 @@ func shown(devices, most int) []int {
 }
 
 func (t *textPicture) draw() {
-	summary := t.summary(t.options.Bound)
+	summary := append(t.figures(t.options.Bound, t.options.Broken), t.counts()...)
 	if name := t.p.Pipeline.Name; name != "" {
 		summary[0] = name + ": " + summary[0]
 	}

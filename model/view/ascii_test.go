@@ -112,6 +112,25 @@ func TestASCIIWideNames(t *testing.T) {
 	golden(t, "wide_names.txt", ascii(t, p, plan, tl, view.ASCIIOptions{Width: 90}))
 }
 
+// TestBroken demands that a plan which breaks rules has no gap, and that all
+// pictures say so.
+func TestBroken(t *testing.T) {
+	p := modelgen.Unit(4, 8)
+	plan, tl := scheduled(t, p, 4)
+	for name, picture := range map[string][]byte{
+		"ascii": ascii(t, p, plan, tl, view.ASCIIOptions{Bound: 40, Broken: true}),
+		"svg":   svg(t, p, plan, tl, view.SVGOptions{Bound: 40, Broken: true}),
+	} {
+		for text, want := range map[string]bool{
+			"breaks rules": true, "bound 40 ticks of plans that keep the rules": true, "gap": false, "optimal": false,
+		} {
+			if bytes.Contains(picture, []byte(text)) != want {
+				t.Errorf("%s: %q: want %t in\n%s", name, text, want, picture)
+			}
+		}
+	}
+}
+
 func TestASCIIErrors(t *testing.T) {
 	p := modelgen.Unit(2, 2)
 	plan, tl := scheduled(t, p, 0)

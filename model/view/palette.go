@@ -59,13 +59,13 @@ func (pic *picture) classes() []class {
 func (pic *picture) styleSheet(w io.Writer) {
 	fmt.Fprint(w, `<style>
 text{font-family:system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1d2733}
-.page{fill:#ffffff}.lane{fill:#eef1f4}.grid{stroke:#d5dbe2}.dim{fill:#5c6877}.n text,text.n{fill:#14233a;text-anchor:middle}.r{text-anchor:end}.m{text-anchor:middle}
+.page{fill:#ffffff}.lane{fill:#eef1f4}.grid{stroke:#d5dbe2}.dim{fill:#5c6877}.n text,text.n{fill:#14233a;text-anchor:middle}.r{text-anchor:end}.m{text-anchor:middle}.gang{stroke:#14233a;stroke-width:1}
 `)
 	for _, c := range pic.classes() {
 		fmt.Fprintf(w, ".%s{fill:%s}.s .%[1]s{fill:none;stroke:%s}\n", c.name(), pic.color(c), pic.color(c))
 	}
 	fmt.Fprint(w, `@media (prefers-color-scheme:dark){
-text{fill:#e6ebf1}.page{fill:#14181e}.lane{fill:#1f252d}.grid{stroke:#343c47}.dim{fill:#97a3b2}.n text,text.n{fill:#14233a}
+text{fill:#e6ebf1}.page{fill:#14181e}.lane{fill:#1f252d}.grid{stroke:#343c47}.dim{fill:#97a3b2}.n text,text.n{fill:#14233a}.gang{stroke:#e6ebf1}
 }
 </style>
 `)

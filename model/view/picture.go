@@ -88,20 +88,31 @@ func (pic *picture) label(d int) string {
 	return fmt.Sprintf("device %*d", len(fmt.Sprint(pic.p.NumDevices()-1)), d)
 }
 
-// summary lists the figures of the plan. A bound of 0 says nothing and is left
-// out.
-func (pic *picture) summary(bound model.Time) []string {
+// figures lists the figures of the plan. A bound of 0 says nothing and is left
+// out; a broken plan has no gap to it.
+func (pic *picture) figures(bound model.Time, broken bool) []string {
 	o := pic.p.Pipeline.Objective
 	value := pic.metrics.Value(o)
 	parts := []string{o.String() + " " + pic.p.FormatTime(value)}
-	if bound > 0 {
+	if broken {
+		parts = append(parts, "breaks rules")
+	}
+	switch {
+	case bound > 0 && broken:
+		parts = append(parts, "bound "+pic.p.FormatTime(bound)+" of plans that keep the rules")
+	case bound > 0:
 		parts = append(parts, "bound "+pic.p.FormatTime(bound), "gap "+percent(value-bound, value))
 	}
 	if o == model.Span {
 		parts = append(parts, "makespan "+pic.p.FormatTime(pic.metrics.Makespan))
 	}
-	return append(parts, "bubble "+percent(value-pic.metrics.Ideal, value), model.Plural(pic.p.NumDevices(), "device"),
-		model.Plural(len(pic.p.Pipeline.Stages), "stage"), model.Plural(pic.p.MicroBatches(), "micro-batch"))
+	return append(parts, "bubble "+percent(value-pic.metrics.Ideal, value))
+}
+
+// counts lists the sizes of the problem.
+func (pic *picture) counts() []string {
+	return []string{model.Plural(pic.p.NumDevices(), "device"),
+		model.Plural(len(pic.p.Pipeline.Stages), "stage"), model.Plural(pic.p.MicroBatches(), "micro-batch")}
 }
 
 func percent(part, whole model.Time) string { return model.Percent(int64(part), int64(whole)) }

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/flexpipe/flexpipe/model"
@@ -12,8 +13,9 @@ import (
 
 // SVGOptions say how SVG draws. The zero value is a good choice.
 type SVGOptions struct {
-	Width int        // pixels; 0: 1200
-	Bound model.Time // proven lower bound of the objective in ticks; 0: unknown
+	Width  int        // pixels; 0: 1200
+	Bound  model.Time // proven lower bound of the objective in ticks; 0: unknown
+	Broken bool       // the plan breaks rules: the picture says so, and shows no gap
 }
 
 // SVG draws a plan and its timeline as a stand-alone SVG document: a lane for
@@ -102,9 +104,11 @@ func textWidth(text string) int { return (textColumns(text)*letterW + 9) / 10 }
 
 func (s *svgPicture) draw() {
 	width := max(s.options.Width, s.right+margin)
-	title := s.p.Pipeline.Name
+	title, facts := s.p.Pipeline.Name, s.facts()
 	if title == "" {
-		title = "Pipeline plan"
+		title = strings.Join(s.counts(), ", ")
+	} else {
+		facts = append(facts, s.counts()...)
 	}
 	fmt.Fprintf(s.w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" font-size="%d">`+"\n",
 		width, s.height, fontSize)
@@ -112,7 +116,7 @@ func (s *svgPicture) draw() {
 	s.styleSheet(s.w)
 	fmt.Fprintf(s.w, `<rect class="page" width="%d" height="%d"/>`+"\n", width, s.height)
 	fmt.Fprintf(s.w, `<text x="%d" y="32" font-size="17" font-weight="600">%s</text>`+"\n", margin, escape(title))
-	fmt.Fprintf(s.w, `<text class="dim" x="%d" y="52" font-size="12">%s</text>`+"\n", margin, escape(strings.Join(s.summary(s.options.Bound), " · ")))
+	fmt.Fprintf(s.w, `<text class="dim" x="%d" y="52" font-size="12">%s</text>`+"\n", margin, escape(strings.Join(facts, " · ")))
 	s.headers()
 	s.laneGrounds()
 	s.axis()
@@ -123,6 +127,19 @@ func (s *svgPicture) draw() {
 	}
 	s.drawLegend()
 	fmt.Fprint(s.w, "</svg>\n")
+}
+
+// facts lists the status of the plan, as far as the bound tells, and its figures.
+func (s *svgPicture) facts() []string {
+	o := s.p.Pipeline.Objective
+	facts := append(s.figures(s.options.Bound, s.options.Broken), "objective "+o.String())
+	switch {
+	case s.options.Broken || s.options.Bound == 0:
+		return facts
+	case s.metrics.Value(o) == s.options.Bound:
+		return append([]string{"optimal"}, facts...)
+	}
+	return append([]string{"feasible"}, facts...)
 }
 
 // headers names the columns beside the lanes.
@@ -180,17 +197,27 @@ func (s *svgPicture) drawLegend() {
 		fmt.Fprintf(s.w, `<text x="%d" y="%d">%s</text>`+"\n", x+6, s.legendY, escape(s.kindName(k)))
 		x += 6 + textWidth(s.kindName(k)) + 18
 	}
-	note := ""
-	switch {
-	case s.plan.NumOps() > mostShapes:
-		note = fmt.Sprintf("%d operations, in proportion where narrower than a pixel", s.plan.NumOps())
-	case s.most > 1:
-		note = "paler: later chunks of a device"
-	}
-	if note != "" {
-		fmt.Fprintf(s.w, `<text class="dim" x="%d" y="%d">%s</text>`+"\n", x, s.legendY, note)
+	if notes := s.notes(); notes != nil {
+		fmt.Fprintf(s.w, `<text class="dim" x="%d" y="%d">%s</text>`+"\n", x, s.legendY, strings.Join(notes, "; "))
 	}
 }
+
+// notes explains what the patches of the legend do not.
+func (s *svgPicture) notes() (notes []string) {
+	if s.plan.NumOps() > mostShapes {
+		return []string{fmt.Sprintf("%d operations, in proportion where narrower than a pixel", s.plan.NumOps())}
+	}
+	if s.most > 1 {
+		notes = append(notes, "paler: later chunks of a device")
+	}
+	if slices.ContainsFunc(s.p.Rows, isGang) {
+		notes = append(notes, "outlined: on several devices at once")
+	}
+	return notes
+}
+
+// isGang reports whether the operations of a row are work of several devices.
+func isGang(row model.Row) bool { return len(row.Devices) > 1 && !row.Kind.IsTransfer() }
 
 // escape makes text safe for XML; characters that XML cannot hold are replaced.
 func escape(text string) string {

@@ -57,10 +57,25 @@ func (s *svgPicture) shape(sc scale, d int, op model.OpID) {
 	if width > 600 && s.laneH > 10 {
 		corner = ` rx="2"`
 	}
-	unit := s.p.Pipeline.TimeUnit
-	fmt.Fprintf(s.w, `<rect class="%s" x="%s" width="%s" height="%d"%s><title>%s %s, %s to %s</title></rect>`+"\n",
-		s.class(d, op).name(), hundredths(x), hundredths(width), s.laneH, corner,
-		escape(s.p.Name(op)), escape(s.kindName(row.Kind)), unit.Format(int64(s.tl.Start[op])), escape(s.p.FormatTime(s.tl.End(s.p, op))))
+	class := s.class(d, op).name()
+	if isGang(*row) {
+		class += " gang"
+	}
+	fmt.Fprintf(s.w, `<rect class="%s" x="%s" width="%s" height="%d"%s><title>%s</title></rect>`+"\n",
+		class, hundredths(x), hundredths(width), s.laneH, corner, escape(s.tooltip(op)))
+}
+
+// tooltip says what an operation is and when it runs.
+func (s *svgPicture) tooltip(op model.OpID) string {
+	row := s.p.Row(op)
+	text := s.p.Name(op) + " " + s.kindName(row.Kind)
+	if s.most > 1 && row.Stage >= 0 {
+		text += fmt.Sprintf(" of stage %d", row.Stage)
+	}
+	if isGang(*row) {
+		text += fmt.Sprintf(" on %d devices", len(row.Devices))
+	}
+	return fmt.Sprintf("%s, %s to %s", text, s.p.Pipeline.TimeUnit.Format(int64(s.tl.Start[op])), s.p.FormatTime(s.tl.End(s.p, op)))
 }
 
 func (s *svgPicture) numbers(sc scale, order []model.OpID) {
@@ -71,9 +86,8 @@ func (s *svgPicture) numbers(sc scale, order []model.OpID) {
 	open := false
 	for _, op := range order {
 		x, width := s.extent(sc, op)
-		m := s.p.MicroBatch(op)
-		text := fmt.Sprint(m)
-		if m < 0 || s.p.Row(op).Kind.IsTransfer() || width < int64(100*textWidth(text)+300) {
+		text := s.number(op, width)
+		if text == "" {
 			continue
 		}
 		if !open {
@@ -85,6 +99,24 @@ func (s *svgPicture) numbers(sc scale, order []model.OpID) {
 	if open {
 		fmt.Fprint(s.w, "</g>\n")
 	}
+}
+
+// number returns what fits into the shape of an operation: the micro-batch, with
+// the stage in front where devices hold several.
+func (s *svgPicture) number(op model.OpID, width int64) string {
+	row, m := s.p.Row(op), s.p.MicroBatch(op)
+	if m < 0 || row.Kind.IsTransfer() {
+		return ""
+	}
+	fits := func(text string) bool { return width >= int64(100*textWidth(text)+300) }
+	short := fmt.Sprint(m)
+	if long := fmt.Sprintf("s%d %s%d", row.Stage, s.p.Kinds[row.Kind].Letter, m); s.most > 1 && row.Stage >= 0 && fits(long) {
+		return escape(long)
+	}
+	if !fits(short) {
+		return ""
+	}
+	return short
 }
 
 // pixels draws each lane column by column, as one line of the lane's width for

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+)
+
+// What the program is meant to have, and this build has not.
+var (
+	unbuiltCommands = []string{"tune", "frontier", "build", "import", "export", "profile", "run", "bench"}
+	// unbuiltFlags lists flags by command.
+	unbuiltFlags = map[string][]string{"solve": {"dimacs", "proof", "jitter"}, "check": {"proof"}, "show": {"measured"}}
+	// unbuiltWords lists values by flag.
+	unbuiltWords = map[string][]string{"format": {"html", "trace"}, "schedule": {"hanayo", "chimera", "dualpipev"}}
+)
+
+// unbuilt returns an error if a name is in a list of what this build has not.
+func unbuilt(list []string, name, what string) error {
+	if !slices.Contains(list, name) {
+		return nil
+	}
+	return &exitError{exitUnavailable, fmt.Errorf("%s is not in this build yet", what)}
+}
