@@ -86,7 +86,7 @@ func strongest(p *model.Problem, objective model.Objective, bound func(p *model.
 			best, memory = apart, false
 		}
 	}
-	return report(p, best, memory)
+	return report(p, objective, best, memory)
 }
 
 func limited(p *model.Problem) bool {
@@ -98,7 +98,7 @@ func limited(p *model.Problem) bool {
 	return false
 }
 
-func report(p *model.Problem, f finding, memory bool) Bound {
+func report(p *model.Problem, objective model.Objective, f finding, memory bool) Bound {
 	b := Bound{Value: f.value, Device: f.device}
 	if f.device < 0 {
 		b.Reason = "there is nothing to run"
@@ -113,13 +113,13 @@ func report(p *model.Problem, f finding, memory bool) Bound {
 		return b
 	case f.head == 0 && f.tail == 0:
 		b.Kind = Work
-		b.Reason = burden(p, f)
+		b.Reason = burden(p, objective, f)
 	case f.jobs == 1:
 		b.Kind = Path
 		b.Reason = fmt.Sprintf("operations that must follow one another, on and around %s, take %s", name, p.FormatTime(f.value))
 	default:
 		b.Kind = Machine
-		b.Reason = burden(p, f)
+		b.Reason = burden(p, objective, f)
 	}
 	if memory {
 		b.Kind = Memory

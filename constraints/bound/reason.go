@@ -6,11 +6,15 @@ import (
 	"github.com/flexpipe/flexpipe/model"
 )
 
-// burden says what a device has to do, and what must precede and follow that. A
-// device is called busy for its whole work only: the figure that plans report.
-func burden(p *model.Problem, f finding) string {
+// burden says what a device has to do, and what must precede and follow that; for
+// the span counted from its own first start. A device is called busy for its
+// whole work only: the figure that plans report.
+func burden(p *model.Problem, objective model.Objective, f finding) string {
 	name, work := p.DeviceName(f.device), p.FormatTime(f.work)
 	head, tail := p.FormatTime(f.head), p.FormatTime(f.tail)
+	if objective == model.Span {
+		head += " after its first start"
+	}
 	if busy, fixed := busyTime(p, f.device); fixed && busy == f.work {
 		text := fmt.Sprintf("%s is busy for %s", name, work)
 		if f.head > 0 {
