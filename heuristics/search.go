@@ -55,9 +55,9 @@ const (
 // that fit, then decodes a fixed list of priority rules, then random neighbours
 // of the best rules; then it improves the best plans by local search (see tabu),
 // and, where the plan may choose between fused and separated backward passes,
-// that choice; last it looks for a plan as good that takes less memory. It ends when Target is met,
-// after the tries, or with ctx. It promises a legal plan, and nothing about the
-// distance to the best.
+// that choice; last it looks for a plan as good that takes less memory. The
+// search for a better objective ends when Target is met, after the tries, or with
+// ctx. It promises a legal plan, and nothing about the distance to the best.
 //
 // For a given problem, seed and tries the result is always the same, unless ctx
 // ends the search. Cost O(tries × operations).
