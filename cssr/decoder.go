@@ -31,9 +31,6 @@ type Decoder struct {
 	live    [][]int32 // by device: rows with operations left
 	memory  memory
 
-	pending  []int32      // Single rows: predecessor operations that have not started
-	gathered []model.Time // Single rows: ready time so far
-
 	start    []model.Time
 	order    [][]model.OpID
 	mostIdle model.Time // the idle time of the idlest device
@@ -45,7 +42,6 @@ func NewDecoder(p *model.Problem) *Decoder {
 	n := p.NumDevices()
 	d := &Decoder{
 		p: p, devices: make([]deviceState, n), live: make([][]int32, n), order: make([][]model.OpID, n),
-		pending: make([]int32, len(p.Rows)), gathered: make([]model.Time, len(p.Rows)),
 		start: make([]model.Time, p.NumOps()), agenda: newAgenda(p),
 	}
 	d.tabulate()
@@ -92,7 +88,8 @@ func (o *Outcome) Value(objective model.Objective) model.Time {
 // If cutoff is above 0, the call gives up and returns nil as soon as the value of
 // the problem's objective is sure to reach cutoff.
 //
-// Errors: *RuleError for a rule that does not fit the problem, *MemoryError when
+// Errors: *RuleError for a rule that does not fit the problem, or a problem with
+// operations of no micro-batch, which the decoder does not know; *MemoryError when
 // the decoder knows no order in which a micro-batch alone fits the memory, and
 // the context's error when it ends first.
 func (d *Decoder) Decode(ctx context.Context, rule *Rule, cutoff model.Time) (*Outcome, error) {
@@ -221,7 +218,7 @@ func (d *Decoder) roomInFlight(r int32) bool {
 // operation than best, or t.
 func (d *Decoder) worthWaiting(dev, best int32, t model.Time) model.Time {
 	s := &d.rows[best]
-	limit := t + d.length(s, s.next)*model.Time(s.patience)/8
+	limit := t + patience(d.length(s, s.next), s.patience)
 	if d.rule.Frugal {
 		state := &d.devices[dev]
 		limit = min(limit, state.free+max(d.mostIdle, d.rule.Allowance)-state.idle+1)
@@ -236,6 +233,12 @@ func (d *Decoder) worthWaiting(dev, best int32, t model.Time) model.Time {
 		return t
 	}
 	return until
+}
+
+// patience returns so many eighths of a duration, without overflow.
+func patience(t model.Time, eighths uint8) model.Time {
+	n := model.Time(eighths)
+	return t/8*n + t%8*n/8
 }
 
 // gather returns when all devices of a row are free.
@@ -308,16 +311,9 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 // announce tells the successors of the operation at an index of a row, the last
 // that has started, that it runs from t on.
 func (d *Decoder) announce(r, index int32, t model.Time) {
-	s := &d.rows[r]
 	for _, succ := range d.succsOf(r) {
 		q := &d.rows[succ.Row]
-		if q.count == 0 {
-			continue
-		}
-		if q.single {
-			d.pending[succ.Row]--
-			d.gathered[succ.Row] = max(d.gathered[succ.Row], s.end+succ.Lag)
-		} else if q.next != index && !s.single {
+		if q.count == 0 || q.next != index {
 			continue
 		}
 		d.refresh(succ.Row)
@@ -348,29 +344,19 @@ func (d *Decoder) refresh(r int32) {
 	if s.next >= s.count {
 		return
 	}
-	if s.single {
-		if d.pending[r] == 0 {
-			s.ready = d.gathered[r]
-		}
-		return
-	}
 	ready := model.Time(0)
 	for _, pred := range d.predsOf(r) {
 		q := &d.rows[pred.Row]
 		if q.count == 0 {
 			q = &d.rows[d.source(pred.Row)]
 		}
-		index := s.next
-		if q.single {
-			index = 0
-		}
-		if q.next <= index {
+		if q.next <= s.next {
 			return
 		}
 		if q.device == s.device && q.device >= 0 && pred.Lag == 0 {
 			continue // it has ended whenever the device is free
 		}
-		ready = max(ready, d.endOf(q, index)+pred.Lag)
+		ready = max(ready, d.endOf(q, s.next)+pred.Lag)
 	}
 	s.ready = ready
 }
@@ -385,7 +371,7 @@ func (d *Decoder) endOf(s *rowState, index int32) model.Time {
 
 // op returns the operation at an index of a row.
 func (d *Decoder) op(s *rowState, index int32) model.OpID {
-	if len(d.rule.Order) > 0 && !s.single {
+	if len(d.rule.Order) > 0 {
 		index = d.rule.Order[index]
 	}
 	return s.base + model.OpID(index)

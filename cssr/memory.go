@@ -158,7 +158,7 @@ func (m *memory) done(d *Decoder, q, r int32) int32 {
 func (m *memory) remaining(d *Decoder, dev, r, index int32, route int) (need, held model.Bytes) {
 	for _, q := range m.walk[dev] {
 		row := &d.p.Rows[q]
-		if row.Route != route || row.Memory == nil || m.done(d, q, r) > index || index >= d.rows[q].count {
+		if row.Route != route || m.done(d, q, r) > index || index >= d.rows[q].count {
 			continue
 		}
 		delta := d.guards[q].delta
@@ -183,7 +183,7 @@ const (
 	numCanons
 )
 
-// walks lists the rows of each device in a canonical order.
+// walks lists the rows of each device that use memory, in a canonical order.
 func walks(p *model.Problem, c canon) [][]int32 {
 	rank := func(r int32) int64 {
 		row := &p.Rows[r]
@@ -198,6 +198,9 @@ func walks(p *model.Problem, c canon) [][]int32 {
 	}
 	lists := make([][]int32, p.NumDevices())
 	for _, r := range p.RowOrder(func(a, b int32) int { return cmp.Compare(rank(a), rank(b)) }) {
+		if p.Rows[r].Memory == nil {
+			continue
+		}
 		for _, dev := range p.Rows[r].Devices {
 			lists[dev] = append(lists[dev], r)
 		}

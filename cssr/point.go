@@ -57,7 +57,7 @@ func (pt *Point) Rule(p *model.Problem) *Rule {
 	rule := NewRule(p)
 	micro, stages := int64(p.MicroBatches()), int64(len(p.Pipeline.Stages))
 	group := int64(pt.Group)
-	if group <= 0 {
+	if group <= 0 || group > micro {
 		group = micro
 	}
 	// Weights of a mixed-radix number: type, group, stage, micro-batch; with
@@ -68,7 +68,7 @@ func (pt *Point) Rule(p *model.Problem) *Rule {
 	for r := range p.Rows {
 		row := &p.Rows[r]
 		place := pt.place(row, stages)
-		rule.Patience[r] = uint8(min(max(0, pt.Patience), 255))
+		rule.Patience[r] = uint8(min(max(0, pt.Patience), maxPatience))
 		switch pt.Traversal {
 		case Oldest:
 			rule.Offset[r] = pt.rank(p, row.Kind)*micro*stages + place

@@ -90,8 +90,19 @@ func (r *Rule) check(p *model.Problem) error {
 			return &RuleError{list.field, fmt.Sprintf("has %d entries, %d are needed", list.have, list.all)}
 		}
 	}
+	for row := range p.Rows {
+		if p.Rows[row].Single {
+			return &RuleError{"rows", "of no micro-batch are not known to the decoder"}
+		}
+		if at(r.Patience, row) > maxPatience {
+			return &RuleError{"Patience", fmt.Sprintf("of row %d is %d, at most %d is sensible", row, r.Patience[row], maxPatience)}
+		}
+	}
 	return r.checkOrder(p)
 }
+
+// maxPatience is eight times the duration of an operation.
+const maxPatience = 64
 
 func (r *Rule) checkOrder(p *model.Problem) error {
 	if len(r.Order) > 0 && p.Pipeline.NumRoutes() > 1 {

@@ -25,7 +25,6 @@ type rowState struct {
 	preds    int32 // first entry in Decoder.preds; the next row's is the end
 	succs    int32 // first entry in Decoder.succs
 	patience uint8
-	single   bool
 	stored   bool // it takes or gives back memory
 	guarded  bool // memory or an in-flight bound may stand in its way
 }
@@ -56,7 +55,7 @@ func (d *Decoder) tabulate() {
 	d.guards = make([]rowGuard, len(p.Rows))
 	for r := range p.Rows {
 		row, s, g := &p.Rows[r], &d.rows[r], &d.guards[r]
-		s.base, s.single, s.duration = p.Base(r), row.Single, row.Duration
+		s.base, s.duration = p.Base(r), row.Duration
 		s.device = -1
 		if len(row.Devices) == 1 {
 			s.device = row.Devices[0]
@@ -101,9 +100,6 @@ func (d *Decoder) reset() {
 		d.findReleases()
 	}
 	for r := range d.rows {
-		if d.rows[r].single {
-			d.countPending(int32(r))
-		}
 		d.refresh(int32(r))
 	}
 	d.agenda.reset(p.NumDevices(), d.decidesByReadiness())
@@ -204,14 +200,6 @@ func (d *Decoder) releaseOf(forward *model.Row) int32 {
 		}
 	}
 	return release
-}
-
-// countPending counts the operations that a Single row waits for.
-func (d *Decoder) countPending(r int32) {
-	d.gathered[r], d.pending[r] = 0, 0
-	for _, pred := range d.predsOf(r) {
-		d.pending[r] += d.rows[d.source(pred.Row)].count
-	}
 }
 
 // source returns the row itself, or the one that stands in for it.

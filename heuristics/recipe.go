@@ -79,7 +79,7 @@ func (q *recipe) rule(p *model.Problem, o *outline) *cssr.Rule {
 	period := float64(o.period)
 	for r := range p.Rows {
 		row := &p.Rows[r]
-		rule.Offset[r] = units(q.dueTime(row, o, r) + q.delay(row.Kind) + at(q.noise, r))
+		rule.Offset[r] = units(q.dueTime(row, o, r) + q.delay(row.Kind) + noiseAt(q.noise, r))
 		rule.Slope[r] = units(q.pace)
 		rule.Patience[r] = uint8(q.patience)
 		if row.Kind == model.BackwardWeight {
@@ -102,7 +102,7 @@ func (q *recipe) rule(p *model.Problem, o *outline) *cssr.Rule {
 	if p.HasChoice {
 		rule.Fuse = q.fuse
 	}
-	if !p.Identical && p.Pipeline.NumRoutes() == 1 {
+	if ordersMicroBatches(p) {
 		rule.Order = q.microBatches(p)
 	}
 	return rule
@@ -236,8 +236,13 @@ func fusions(p *model.Problem) [][]bool {
 	return [][]bool{nil, slices.Repeat([]bool{true}, stages), first}
 }
 
+// ordersMicroBatches reports whether rules choose the order of micro-batches.
+func ordersMicroBatches(p *model.Problem) bool {
+	return !p.Identical && p.Pipeline.NumRoutes() == 1
+}
+
 func orderings(p *model.Problem) []ordering {
-	if p.Identical {
+	if !ordersMicroBatches(p) {
 		return []ordering{asGiven}
 	}
 	return []ordering{asGiven, shortestFirst, longestFirst}
@@ -248,7 +253,7 @@ func (q recipe) mutate(p *model.Problem, r *rand.Rand) recipe {
 	noise := make([]float64, len(p.Rows))
 	scale := []float64{0, 0.1, 0.3, 1}[r.IntN(4)]
 	for i := range noise {
-		noise[i] = at(q.noise, i) + r.NormFloat64()*scale
+		noise[i] = noiseAt(q.noise, i) + r.NormFloat64()*scale
 	}
 	q.noise = noise
 	third := func(change func()) {
@@ -269,7 +274,7 @@ func (q recipe) mutate(p *model.Problem, r *rand.Rand) recipe {
 	if p.HasChoice {
 		third(func() { q.fuse = flip(q.fuse, len(p.Pipeline.Stages), r) })
 	}
-	if !p.Identical {
+	if ordersMicroBatches(p) {
 		third(func() { q.swaps = append(slices.Clone(q.swaps), r.IntN(1<<20), r.IntN(1<<20)) })
 	}
 	return q
@@ -283,7 +288,7 @@ func flip(fuse []bool, stages int, r *rand.Rand) []bool {
 	return changed
 }
 
-func at(list []float64, i int) float64 {
+func noiseAt(list []float64, i int) float64 {
 	if list == nil {
 		return 0
 	}

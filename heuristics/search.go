@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Seed    uint64
 	Workers int        // goroutines, at least 1; does not change what is found
-	Tries   int        // rules to decode at most; 0: as many as fit into a fixed amount of work
+	Tries   int        // rules to decode at most for a better value; 0: as many as fit into a fixed amount of work
 	Target  model.Time // a lower bound of the objective: the search ends when it is met
 
 	// Progress, if not nil, is called after each round with the best plan so far.
@@ -39,7 +39,7 @@ type Result struct {
 	Plan  *model.Plan
 	Value model.Time // of the problem's objective, in ticks
 	Rule  string     // what found it: the name of a schedule, or a description of the priorities
-	Tries int        // rules decoded in all
+	Tries int        // rules decoded for a better value
 }
 
 // Limits of a search whose Tries are 0.
@@ -90,10 +90,12 @@ func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 	if s.p.HasChoice && s.best.Value > s.o.Target {
 		s.best.Value = fuse(ctx, s.p, s.best.Plan, s.best.Value, s.o.Tries)
 	}
+	tries := s.tries
 	if err := s.saveMemory(ctx); err != nil {
 		return nil, err
 	}
-	s.best.Tries = s.tries
+	s.report()
+	s.best.Tries = tries
 	return s.best, nil
 }
 
@@ -129,7 +131,7 @@ func (s *search) report() {
 
 // first decodes the first opener; every later step needs a plan to compare with.
 // A deadline does not stop it, as a plan that comes late is better than none; a
-// cancellation does.
+// cancellation before the deadline does.
 func (s *search) first(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return err
@@ -188,20 +190,20 @@ func (s *search) tryNamed(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("schedule %s: %w", schedule.Name, err)
 		}
-		better, err := s.better(m)
+		improves, err := s.improves(m)
 		if err != nil {
 			return err
 		}
-		if better && m.Fits(s.p) {
+		if improves && m.Fits(s.p) {
 			s.best = &Result{Plan: plan, Value: m.Value(s.p.Pipeline.Objective), Rule: schedule.Name}
 		}
 	}
 	return nil
 }
 
-// better reports whether metrics are those of a plan of less value than the best,
-// or of the same value with less memory in all.
-func (s *search) better(m *model.Metrics) (bool, error) {
+// improves reports whether metrics are those of a plan of less value than the
+// best, or of the same value with less memory in all.
+func (s *search) improves(m *model.Metrics) (bool, error) {
 	if v := m.Value(s.p.Pipeline.Objective); v != s.best.Value {
 		return v < s.best.Value, nil
 	}
@@ -231,7 +233,7 @@ func (s *search) measure(plan *model.Plan) (*model.Metrics, error) {
 type attempt struct {
 	recipe recipe
 	value  model.Time
-	better bool        // than the elite before the round
+	joins  bool        // it is better than the elite before the round
 	plan   *model.Plan // nil if it is neither the best nor small
 	err    error
 }
@@ -254,7 +256,7 @@ func (s *search) tryBatch(ctx context.Context) error {
 			return a.err
 		}
 		s.tries++
-		if a.better {
+		if a.joins {
 			if err := s.keep(rated{a.recipe, a.value, a.plan}); err != nil {
 				return err
 			}
@@ -285,8 +287,8 @@ func (s *search) decode(ctx context.Context, d *cssr.Decoder, a *attempt) {
 		return
 	}
 	a.value = out.Value(s.p.Pipeline.Objective)
-	a.better = a.value < s.cutoff()
-	if a.value < s.best.Value || a.better && s.p.NumOps() <= maxTabu {
+	a.joins = a.value < s.cutoff()
+	if a.value < s.best.Value || a.joins && s.p.NumOps() <= maxTabu {
 		a.plan = out.Clone()
 	}
 }

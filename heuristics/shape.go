@@ -94,7 +94,7 @@ func (s Schedule) misplaced(p *model.Problem, devices int) error {
 	case s.chunks > 1 && stages == devices:
 		e.Fix += fmt.Sprintf(", or divide each stage with --split-stages %d", s.chunks)
 	case stages > needed && stages%needed == 0:
-		e.Fix += ", or leave out --split-stages"
+		e.Fix += fmt.Sprintf("; if --split-stages made them %d, leave it out", stages)
 	}
 	return e
 }

@@ -79,11 +79,11 @@ var misfits = []misfit{
 	},
 	{
 		"zbv", modelgen.Spec{Devices: 4, MicroBatches: 8, Placement: v(16, 4)}, nil,
-		"schedule zbv needs placement: v with stages: 8, the configuration has placement: v with 16 stages on 4 devices: set stages: 8, or leave out --split-stages",
+		"schedule zbv needs placement: v with stages: 8, the configuration has placement: v with 16 stages on 4 devices: set stages: 8; if --split-stages made them 16, leave it out",
 	},
 	{
 		"1f1b", modelgen.Spec{Devices: 4, MicroBatches: 8, Backward: model.Fused, Placement: v(8, 4)}, nil,
-		"schedule 1f1b needs placement: linear with stages: 4, the configuration has placement: v with 8 stages on 4 devices: set placement: linear and stages: 4, or leave out --split-stages",
+		"schedule 1f1b needs placement: linear with stages: 4, the configuration has placement: v with 8 stages on 4 devices: set placement: linear and stages: 4; if --split-stages made them 8, leave it out",
 	},
 	{
 		"interleaved", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Fused, Placement: [][]int{{0}, {1}, {0}}}, nil,

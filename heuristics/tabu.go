@@ -14,7 +14,8 @@ import (
 // micro-batches keep their order within a row, and no step exceeds a memory
 // limit. It is a local search: it promises a plan that is no worse.
 //
-// Estimates are exact paths through the swapped pair; they ignore other paths.
+// Estimates are the paths through the swapped pair, with heads and tails from
+// before the swap; they ignore other paths.
 type tabu struct {
 	p    *model.Problem
 	rand *rand.Rand
@@ -22,13 +23,14 @@ type tabu struct {
 	order [][]model.OpID
 	place []int32       // by operation: its place in the order of its device
 	on    []int32       // by operation: its device
-	last  []model.Time  // by operation: how long it lasts
+	long  []model.Time  // by operation: how long it lasts
 	start []model.Time  // by operation
 	tail  []model.Time  // by operation: from its end to the end of what counts, none if it does not count
 	held  []model.Bytes // by operation: memory of its device before it
 	topo  []model.OpID  // all operations, each behind those it waits for
 	waits []int32       // by operation: what it waits for and has not ended
 
+	from  model.Time   // where what counts begins: for the span, the first start of the widest device
 	until map[swap]int // swaps that may not be made before that iteration
 }
 
@@ -77,7 +79,7 @@ func improve(ctx context.Context, p *model.Problem, plan *model.Plan, value, tar
 		if stale++; now < best {
 			best, stale, plan = now, 0, clonePlan(t.order)
 		}
-		if last, ok = t.step(i, best); !ok {
+		if last, ok = t.step(i, best+t.from); !ok {
 			break
 		}
 	}
@@ -96,12 +98,12 @@ func newTabu(p *model.Problem, plan *model.Plan, seed uint64) *tabu {
 	n := p.NumOps()
 	t := &tabu{
 		p: p, rand: rand.New(rand.NewPCG(seed, 0x7ab0)), order: clonePlan(plan.Order).Order,
-		place: make([]int32, n), on: make([]int32, n), last: make([]model.Time, n), start: make([]model.Time, n), tail: make([]model.Time, n),
+		place: make([]int32, n), on: make([]int32, n), long: make([]model.Time, n), start: make([]model.Time, n), tail: make([]model.Time, n),
 		held: make([]model.Bytes, n), waits: make([]int32, n), until: map[swap]int{},
 	}
 	for d, order := range t.order {
 		for i, op := range order {
-			t.place[op], t.on[op], t.last[op] = int32(i), int32(d), p.Duration(op)
+			t.place[op], t.on[op], t.long[op] = int32(i), int32(d), p.Duration(op)
 		}
 		t.hold(d, 0)
 	}
@@ -137,13 +139,14 @@ func (t *tabu) evaluate() (model.Time, bool) {
 			continue
 		}
 		last := order[len(order)-1]
-		end := t.start[last] + t.last[last]
+		end := t.start[last] + t.long[last]
 		makespan = max(makespan, end)
 		if own := end - t.start[order[0]]; own > span {
 			span, widest = own, d
 		}
 	}
 	if p.Pipeline.Objective == model.Span {
+		t.from = t.start[t.order[widest][0]]
 		t.backward(widest)
 		return span, true
 	}
@@ -172,7 +175,7 @@ func (t *tabu) forward() {
 		op := t.topo[i]
 		r := p.RowOf(op)
 		index := op - p.Base(r)
-		end := t.start[op] + t.last[op]
+		end := t.start[op] + t.long[op]
 		if next := t.next(op); next >= 0 {
 			t.release(next, end)
 		}
@@ -211,7 +214,7 @@ func (t *tabu) backward(device int) {
 		tail := t.tailAfter(op)
 		next := t.next(op)
 		if next >= 0 {
-			tail = max(tail, t.last[next]+t.tail[next])
+			tail = max(tail, t.long[next]+t.tail[next])
 		}
 		if device < 0 || next < 0 && int(t.on[op]) == device {
 			tail = max(tail, 0)
@@ -227,7 +230,7 @@ func (t *tabu) tailAfter(op model.OpID) model.Time {
 	index := op - p.Base(r)
 	for _, s := range p.Succs[r] {
 		q := p.Base(int(s.Row)) + index
-		tail = max(tail, s.Lag+t.last[q]+t.tail[q])
+		tail = max(tail, s.Lag+t.long[q]+t.tail[q])
 	}
 	return tail
 }
@@ -239,13 +242,13 @@ func (t *tabu) headBefore(op model.OpID) model.Time {
 	index := op - p.Base(r)
 	for _, pred := range p.Rows[r].Preds {
 		q := p.Base(int(pred.Row)) + index
-		head = max(head, t.start[q]+t.last[q]+pred.Lag)
+		head = max(head, t.start[q]+t.long[q]+pred.Lag)
 	}
 	return head
 }
 
 // step makes the most promising swap, ties at random, and returns it; false if
-// there is none.
+// there is none. A recent swap is undone only if that promises an end before best.
 func (t *tabu) step(iteration int, best model.Time) (chosen swap, ok bool) {
 	length := none
 	for _, op := range t.topo {
@@ -255,7 +258,7 @@ func (t *tabu) step(iteration int, best model.Time) (chosen swap, ok bool) {
 	for _, order := range t.order {
 		for i := 0; i+1 < len(order); i++ {
 			u, v := order[i], order[i+1]
-			if t.through(u) != length || t.through(v) != length || t.start[v] != t.start[u]+t.last[u] || !t.swappable(u, v) {
+			if t.through(u) != length || t.through(v) != length || t.start[v] != t.start[u]+t.long[u] || !t.swappable(u, v) {
 				continue
 			}
 			estimate := t.estimate(u, v)
@@ -282,7 +285,7 @@ func (t *tabu) step(iteration int, best model.Time) (chosen swap, ok bool) {
 
 // through returns the longest path through an operation.
 func (t *tabu) through(op model.OpID) model.Time {
-	return t.start[op] + t.last[op] + t.tail[op]
+	return t.start[op] + t.long[op] + t.tail[op]
 }
 
 // swappable reports whether v may run before u, its neighbour.
@@ -316,12 +319,12 @@ func (t *tabu) swappable(u, v model.OpID) bool {
 func (t *tabu) estimate(u, v model.OpID) model.Time {
 	before, after := model.Time(0), none
 	if q := t.previous(u); q >= 0 {
-		before = t.start[q] + t.last[q]
+		before = t.start[q] + t.long[q]
 	}
 	if q := t.next(v); q >= 0 {
-		after = t.last[q] + t.tail[q]
+		after = t.long[q] + t.tail[q]
 	}
-	durU, durV := t.last[u], t.last[v]
+	durU, durV := t.long[u], t.long[v]
 	endV := max(before, t.headBefore(v)) + durV
 	endU := max(endV, t.headBefore(u)) + durU
 	tailU := max(after, t.tailAfter(u))

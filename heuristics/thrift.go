@@ -21,7 +21,8 @@ const (
 // neighbours of the best under that limit. A plan that takes less leaves room
 // for what the model does not know of.
 //
-// It promises neither the least memory nor that no device takes more.
+// It takes a plan only if that takes less memory in all, and promises neither the
+// least nor that no device takes more.
 func (s *search) saveMemory(ctx context.Context) error {
 	tries := min(thriftTries, thriftWork/thriftSteps/max(1, s.p.NumOps()))
 	if tries == 0 || !s.p.ModelsMemory() {
@@ -84,9 +85,7 @@ func (s *search) within(ctx context.Context, taken []model.Bytes, part float64, 
 		case err != nil:
 			return false, err
 		}
-		s.tries++
-		if out == nil {
-			i++
+		if i++; out == nil {
 			continue
 		}
 		plan := out.Clone()
@@ -94,7 +93,14 @@ func (s *search) within(ctx context.Context, taken []model.Bytes, part float64, 
 		if err != nil {
 			return false, err
 		}
-		s.best = &Result{Plan: plan, Value: m.Value(s.p.Pipeline.Objective), Rule: recipes[i].String() + ", less memory"}
+		improves, err := s.improves(m)
+		if err != nil {
+			return false, err
+		}
+		if !improves {
+			continue
+		}
+		s.best = &Result{Plan: plan, Value: m.Value(s.p.Pipeline.Objective), Rule: recipes[i-1].String() + ", less memory"}
 		return true, nil
 	}
 	return false, nil

@@ -26,7 +26,10 @@ var defaultPlanLimits = planLimits{microBatches: 1 << 26, replicas: 1 << 20, rep
 //
 // Unknown keys, keys given twice, wrong types and trailing data are errors.
 // Errors are *FileError, with the place. Cost O(len(data) + operations).
-func DecodePlan(data []byte) (*PlanFile, error) { return decodePlan(string(data), defaultPlanLimits) }
+func DecodePlan(data []byte) (*PlanFile, error) {
+	const byteOrderMark = "\ufeff" // some editors write one
+	return decodePlan(strings.TrimPrefix(string(data), byteOrderMark), defaultPlanLimits)
+}
 
 func decodePlan(text string, limits planLimits) (*PlanFile, error) {
 	d := planDecoder{r: jsonReader{text: text}, limits: limits, file: &PlanFile{Plan: &Plan{}}}
@@ -64,7 +67,7 @@ var planMembers = []planMember{
 	{"version", true, (*planDecoder).version},
 	{"provenance", false, (*planDecoder).provenance},
 	{"problem", true, (*planDecoder).problem},
-	{"figures", false, func(d *planDecoder) error { return d.r.decode(&d.file.Figures) }},
+	{"figures", false, (*planDecoder).figures},
 	{"order", true, (*planDecoder).orders},
 	{"waits", false, (*planDecoder).waits},
 	{"times", false, (*planDecoder).times},
@@ -301,6 +304,23 @@ func (d *planDecoder) period(order *[]OpID) error {
 		return d.wrap(at, err)
 	}
 	*order = expanded
+	return nil
+}
+
+func (d *planDecoder) figures() error {
+	d.r.next()
+	at := d.r.pos
+	var f struct {
+		Value *Time `json:"value"`
+		Bound *Time `json:"bound"`
+	}
+	if err := d.r.decode(&f); err != nil {
+		return err
+	}
+	if f.Value == nil || f.Bound == nil {
+		return d.r.fail(at, "figures need a value and a bound; leave out figures to have them computed")
+	}
+	d.file.Figures = &Figures{*f.Value, *f.Bound}
 	return nil
 }
 

@@ -362,3 +362,23 @@ func BenchmarkDecodePlan(b *testing.B) {
 		})
 	}
 }
+
+// TestDecodePlanFigures demands both figures or none, and reads past the mark that
+// some editors put in front.
+func TestDecodePlanFigures(t *testing.T) {
+	p := modelgen.Unit(2, 2)
+	var b bytes.Buffer
+	f := &model.PlanFile{Problem: p, Plan: modelgen.OneForwardOneBackward(p), Figures: &model.Figures{Value: 9, Bound: 8}}
+	if err := f.Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.String()
+	if got, err := model.DecodePlan([]byte("\ufeff" + whole)); err != nil || *got.Figures != *f.Figures {
+		t.Errorf("with a byte order mark: %v", err)
+	}
+	at := strings.Index(whole, `"bound"`)
+	half := whole[:strings.LastIndex(whole[:at], ",")] + whole[at+strings.Index(whole[at:], "8")+1:]
+	if _, err := model.DecodePlan([]byte(half)); err == nil || !strings.Contains(err.Error(), "figures need a value and a bound") {
+		t.Errorf("half of the figures: %v", err)
+	}
+}

@@ -15,6 +15,8 @@ type program struct {
 	out, err io.Writer
 	env      func(string) string
 	exit     func(int) // ends the process at once
+
+	input string // the file that the command reads, once it has
 }
 
 // run executes the command line without the name of the program, and returns the

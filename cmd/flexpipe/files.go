@@ -31,6 +31,7 @@ func (p *program) loadConfig(name string, quiet bool) (*config.Config, error) {
 	if name == "" {
 		return nil, errors.New("the name of the configuration is empty; write a file, or - for standard input")
 	}
+	p.input = name
 	name = displayName(name)
 	var input bytes.Buffer // what standard input held, as far as it was read
 	cfg, err := config.Load(inputFS{io.TeeReader(p.in, &input)}, filepath.ToSlash(name))
@@ -91,6 +92,7 @@ func (p *program) loadPlan(name string) (*model.PlanFile, error) {
 	if name == "" {
 		return nil, errors.New("the name of the plan is empty; write a file, or - for standard input")
 	}
+	p.input = name
 	data, err := p.read(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading plan: %w", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -81,6 +82,9 @@ func joined(words []string, conjunction string) string {
 
 // argument returns the only argument of a command.
 func argument(c *cli.Context, what string) (string, error) {
+	if (c.IsSet("output") || c.IsSet("o")) && c.String("output") == "" {
+		return "", errors.New("the name after -o is empty; write a file, or - for standard output")
+	}
 	if !c.Args().Present() {
 		return "", fmt.Errorf("%s needs a %s, or - for standard input", c.Command.Name, what)
 	}

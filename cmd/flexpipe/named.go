@@ -28,6 +28,13 @@ func named(problem *model.Problem, s *heuristics.Schedule) (*solve.Result, error
 	if err != nil {
 		return nil, err
 	}
+	if r.Status == solve.Infeasible {
+		lines, err := overLimits(problem, plan, "schedule "+s.Name)
+		if err != nil {
+			return nil, err
+		}
+		r.Reason += "; " + lines[len(lines)-1] + " for schedule " + s.Name
+	}
 	r.Rule = s.Name
 	return r, nil
 }

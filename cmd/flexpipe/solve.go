@@ -121,6 +121,9 @@ func (p *program) solve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.notInput(o.plan); err != nil {
+		return err
+	}
 	problem, err := cssr.Build(cfg, o.choices)
 	if err != nil {
 		return err

@@ -40,7 +40,20 @@ func (p *program) write(name string, content func(io.Writer) error) error {
 	case target.stream:
 		return target.writeThrough(content)
 	}
+	if err := p.notInput(name); err != nil {
+		return err
+	}
 	return target.fill(content, os.Rename)
+}
+
+// notInput refuses a file to be written that is the one that the command read.
+func (p *program) notInput(name string) error {
+	in, inErr := os.Stat(p.input)
+	out, outErr := os.Stat(name)
+	if inErr == nil && outErr == nil && in.Mode().IsRegular() && os.SameFile(in, out) {
+		return (&target{name: name}).fail(errors.New("it is the input; choose another name"))
+	}
+	return nil
 }
 
 // writeNew is write for a file that must not exist yet.
@@ -88,6 +101,9 @@ type target struct {
 
 // findTarget refuses what is not to be overwritten.
 func findTarget(name string) (*target, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return &target{name: name, path: name, stream: true}, nil // links to a pipe do not name a path
+	}
 	path, err := followLinks(name)
 	if err != nil {
 		return nil, err
@@ -104,8 +120,6 @@ func findTarget(name string) (*target, error) {
 	switch {
 	case mode.IsDir():
 		return nil, t.fail(errors.New("it is a directory; choose another name"))
-	case !mode.IsRegular():
-		t.stream = true
 	case mode.Perm()&0o222 == 0:
 		return nil, t.fail(errors.New("it is write-protected; make it writable, or choose another name"))
 	}
