@@ -21,7 +21,7 @@ type memory struct {
 	limit   []model.Bytes // by device
 	held    []model.Bytes // by device, with static
 	fresh   []model.Bytes // by device: the most that one micro-batch alone holds
-	walk    [][]int32     // by device: its rows in canonical order
+	walk    [][]int32     // by device: its rows that use memory, in canonical order
 	walks   [][][]int32   // by canon
 	routes  int
 }
@@ -127,8 +127,10 @@ func (m *memory) admits(d *Decoder, dev, r int32, delta model.Delta) bool {
 func (m *memory) safe(d *Decoder, dev, r int32, free model.Bytes) bool {
 	oldest, newest := int32(1<<31-1), int32(0)
 	for _, q := range m.walk[dev] {
-		if d.rows[q].next < d.rows[q].count {
-			oldest, newest = min(oldest, m.done(d, q, r)), max(newest, m.done(d, q, r))
+		done := m.done(d, q, r)
+		newest = max(newest, done)
+		if done < d.rows[q].count {
+			oldest = min(oldest, done) // a row that is done keeps no micro-batch in flight
 		}
 	}
 	for index := oldest; index < newest; index++ {

@@ -88,7 +88,9 @@ func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 		s.polish(ctx)
 	}
 	if s.p.HasChoice && s.best.Value > s.o.Target {
-		s.best.Value = fuse(ctx, s.p, s.best.Plan, s.best.Value, s.o.Tries)
+		if value := fuse(ctx, s.p, s.best.Plan, s.best.Value, s.o.Tries); value < s.best.Value {
+			s.best = &Result{Plan: s.best.Plan, Value: value, Rule: s.best.Rule + ", then fused here and there"}
+		}
 	}
 	tries := s.tries
 	if err := s.saveMemory(ctx); err != nil {
