@@ -1,0 +1,68 @@
+// Package lcg is an exact engine of its own: lazy clause generation (Ohrimenko,
+// Stuckey and Codish 2009), a conflict-driven search over integer variables whose
+// propagation explains itself.
+//
+// Its variables are the starts of operations and, for each operation and each other
+// sequence on its device, how many of that sequence stand before it: so memory is
+// linear, and the number of variables is linear in the number of micro-batches. See
+// docs/proof.md for the formulation and for the steps that a search tells.
+package lcg
+
+import (
+	"context"
+
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve"
+)
+
+// Name is the name of the engine in results.
+const Name = "lcg"
+
+// New returns the engine.
+func New() solve.Solver { return engine{} }
+
+type engine struct{}
+
+func (engine) Name() string { return Name }
+
+// Refuses returns an error for operations that belong to no micro-batch, and for
+// problems with more position variables than a search can hold.
+func (engine) Refuses(p *model.Problem) error {
+	for r := range p.Rows {
+		if p.Rows[r].Single {
+			return &solve.FeatureError{Engine: Name, Feature: "operations of the whole iteration"}
+		}
+	}
+	if n := Undecided(p); n > maxUndecided {
+		return &solve.FeatureError{Engine: Name, Feature: "so many operations on a device, whose order is open"}
+	}
+	return nil
+}
+
+// maxUndecided is the number of position variables up to which a search is tried.
+const maxUndecided = 1 << 20
+
+// Undecided estimates the size of the search: the number of position variables, for
+// each operation one for each other row on its devices. Cost O(rows per device).
+func Undecided(p *model.Problem) int {
+	n := 0
+	for _, rows := range p.RowsOn {
+		for i, r := range rows {
+			n += i * p.Count(int(r))
+		}
+	}
+	return n
+}
+
+func (e engine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (*solve.Result, error) {
+	if err := e.Refuses(p); err != nil {
+		return nil, err
+	}
+	r := &solve.Result{Bound: o.Bound}
+	b, err := newBoard(p, r, o)
+	if err != nil || b.done() {
+		return r, err
+	}
+	b.run(ctx, max(1, o.Workers))
+	return r, b.fault
+}

@@ -1,0 +1,416 @@
+package lcg
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/flexpipe/flexpipe/constraints"
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve"
+)
+
+const (
+	ruleSpan   = solve.SpanRule
+	ruleMemory = solve.MemoryRule
+	ruleWindow = solve.WindowRule
+	ruleCycle  = solve.CycleRule
+)
+
+// conflict is a set of literals that all hold and exclude each other, with the step
+// that says why.
+type conflict struct {
+	facts []lit
+	step  solve.Step
+}
+
+// learner analyses conflicts: from the last event back to the first unique
+// implication point (Marques-Silva and Sakallah 1996; lazy clause generation:
+// Ohrimenko, Stuckey and Codish 2009). Literals are as weak as the conflict allows.
+type learner struct {
+	need   []int64 // by side, if marked: the bound that is needed
+	pos    []int32 // by side: the event that made it true, -1 if not marked
+	marked []side
+	facts  []lit
+	steps  []stepAt
+	out    []solve.Step
+}
+
+// stepAt is a step and the event that it explains, by which steps are ordered.
+type stepAt struct {
+	at   int32
+	step solve.Step
+}
+
+func (l *learner) init(s *search) {
+	l.need, l.pos = make([]int64, len(s.ub)), make([]int32, len(s.ub))
+	for i := range l.pos {
+		l.pos[i] = -1
+	}
+}
+
+// clash keeps the conflict between a bound that is to be set and the opposite one.
+func (s *search) clash(l lit, why reason) {
+	lower := -s.ub[l.s^1]
+	need := lit{l.s, lower - 1}
+	e := event{s: l.s, why: why, old: s.ub[l.s], now: l.b}
+	s.conflict.facts = append(s.conflict.facts[:0], need.not())
+	s.conflict.facts = s.explain(&e, need, int32(len(s.events)), s.conflict.facts)
+	if s.trace != nil {
+		s.conflict.step = s.step(&e, s.conflict.facts)
+	}
+}
+
+// clashTold keeps a conflict that a rule found.
+func (s *search) clashTold(x explanation, facts []lit) {
+	s.conflict.facts = append(s.conflict.facts[:0], facts...)
+	if s.trace != nil {
+		s.conflict.step = toldStep(&x, s.conflict.facts)
+	}
+}
+
+// resolve learns from the conflict, goes back, and draws the conclusion. It returns
+// false if there is no schedule at all.
+func (s *search) resolve() bool {
+	top := int32(0)
+	for _, l := range s.conflict.facts {
+		if at := s.madeTrue(l); at >= 0 {
+			top = max(top, s.events[at].level)
+		}
+	}
+	s.back(top)
+	if top == 0 {
+		s.failAtRoot()
+		return false
+	}
+	l := &s.learner
+	l.steps = l.steps[:0]
+	if s.trace != nil {
+		l.steps = append(l.steps, stepAt{1 << 30, s.conflict.step})
+	}
+	count := 0
+	for _, fact := range s.conflict.facts {
+		count += s.mark(fact, top)
+	}
+	uip := s.climb(top, count)
+	n := s.build(uip)
+	s.picker.decay(s)
+	s.nogoodStep *= 1.001
+	s.conclude(n)
+	return !s.impossible
+}
+
+// mark notes that a literal is needed. It returns how the number of marked
+// literals that the current level made true changes.
+func (s *search) mark(f lit, level int32) int {
+	at := s.madeTrue(f)
+	if at < 0 || s.events[at].level == 0 {
+		return 0
+	}
+	l := &s.learner
+	was := l.pos[f.s]
+	switch {
+	case was < 0:
+		l.marked = append(l.marked, f.s)
+	case l.need[f.s] <= f.b:
+		return 0
+	}
+	l.need[f.s], l.pos[f.s] = f.b, at
+	s.picker.bump(s, f.s.variable())
+	if s.events[at].level == level && (was < 0 || s.events[was].level != level) {
+		return 1
+	}
+	return 0
+}
+
+// climb takes back events of the level until a single marked literal of it is left,
+// replacing each marked one by what implied it.
+func (s *search) climb(level int32, count int) lit {
+	l := &s.learner
+	for {
+		at := int32(len(s.events) - 1)
+		e := s.events[at]
+		if l.pos[e.s] != at {
+			s.picker.released(s, &e)
+			s.pop()
+			continue
+		}
+		f := lit{e.s, l.need[e.s]}
+		if count == 1 {
+			return f
+		}
+		l.pos[e.s] = -1
+		count--
+		s.picker.released(s, &e)
+		s.pop()
+		l.facts = s.explain(&e, f, at, l.facts[:0])
+		s.record(&e, f, at)
+		for _, fact := range l.facts {
+			count += s.mark(fact, level)
+		}
+		if e.why.kind == byNogood {
+			s.bumpNogood(e.why.x)
+		}
+	}
+}
+
+// build collects the nogood and clears the marks. The literal of the current level
+// comes first, then one of the highest level below.
+func (s *search) build(uip lit) nogood {
+	l := &s.learner
+	others := s.minimise(uip)
+	lits := make([]lit, 1, len(others)+1)
+	lits[0] = uip
+	var levels []int32
+	for _, f := range others {
+		lits = append(lits, f)
+		at := s.madeTrue(f)
+		levels = append(levels, s.events[at].level)
+		if k := len(lits) - 1; k > 1 && levels[k-1] > levels[0] {
+			lits[1], lits[k] = lits[k], lits[1]
+			levels[0], levels[k-1] = levels[k-1], levels[0]
+		}
+	}
+	for _, sd := range l.marked {
+		l.pos[sd] = -1
+	}
+	l.marked = l.marked[:0]
+	n := nogood{lits: lits, activity: s.nogoodStep}
+	slices.Sort(levels)
+	n.levels = 1 + int32(len(slices.Compact(levels)))
+	return n
+}
+
+// minimise returns the marked literals of lower levels without those that the others
+// imply. What implies a literal has to be older than it, or two could imply each
+// other (Sörensson and Biere 2009).
+func (s *search) minimise(uip lit) []lit {
+	l := &s.learner
+	var kept []lit
+	for _, sd := range l.marked {
+		at := l.pos[sd]
+		if at < 0 || sd == uip.s && at == int32(len(s.events)-1) {
+			continue
+		}
+		f := lit{sd, l.need[sd]}
+		if !s.redundant(f, at) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// redundant reports whether the facts that implied a literal are all marked or known.
+func (s *search) redundant(f lit, at int32) bool {
+	e := &s.events[at]
+	if e.why.kind == decided {
+		return false
+	}
+	l := &s.learner
+	l.facts = s.explain(e, f, at, l.facts[:0])
+	for _, g := range l.facts {
+		made := s.madeTrue(g)
+		if made < 0 || s.events[made].level == 0 {
+			continue
+		}
+		if p := l.pos[g.s]; p < 0 || p >= at || l.need[g.s] > g.b {
+			return false
+		}
+	}
+	s.record(e, f, at)
+	return true
+}
+
+// conclude tells and stores a nogood, goes back and sets what follows.
+func (s *search) conclude(n nogood) {
+	number := s.tellNogood(n.lits)
+	if len(n.lits) == 1 {
+		s.back(0)
+		l := n.lits[0].not()
+		if s.ub[l.s] <= l.b {
+			return
+		}
+		if l.b < -s.ub[l.s^1] {
+			s.impossible = true // the nogood and what is known exclude each other
+			s.tellNothing()
+			return
+		}
+		s.note(l, reason{kind: decided})
+		return
+	}
+	s.back(s.events[s.madeTrue(n.lits[1])].level)
+	n.number = number
+	id := s.addNogood(n)
+	s.set(n.lits[0].not(), reason{kind: byNogood, x: id})
+}
+
+// explain appends facts that implied a literal, which the event made true or
+// stronger; at is the number of the event.
+func (s *search) explain(e *event, f lit, at int32, out []lit) []lit {
+	switch e.why.kind {
+	case byNogood:
+		for _, l := range s.nogoods[e.why.x].lits {
+			if l.s != e.s^1 {
+				out = append(out, l)
+			}
+		}
+	case byEdge:
+		edge := &s.edges[e.why.x][e.why.y]
+		out = append(out, lit{side(e.why.x), f.b + edge.weight})
+		if edge.cond.s >= 0 {
+			out = append(out, edge.cond)
+		}
+	case byOrder:
+		x, y := model.OpID(e.why.x), model.OpID(e.why.y)
+		d, cond := s.durationAt(&s.ops[x], at)
+		from := low(start(x))
+		if e.s == high(start(x)) {
+			from = high(start(y))
+		}
+		out = append(out, lit{from, f.b + d}, s.beforeLit(x, y))
+		if cond.s >= 0 {
+			out = append(out, cond)
+		}
+	case byClash:
+		out = s.explainClash(model.OpID(e.why.x), model.OpID(e.why.y), at, out)
+	case byTold:
+		x := s.told[:e.why.x+1][e.why.x] // it may have been taken back just now
+		out = append(out, s.arena[:x.first+x.n][x.first:]...)
+	}
+	return out
+}
+
+// durationAt returns the shortest length of an operation before an event, with the
+// fact that it depends on.
+func (s *search) durationAt(o *opInfo, at int32) (int64, lit) {
+	if o.choice >= 0 {
+		for c, d := range o.durAt {
+			if l := choiceLit(o.choice, c); d > o.dur && s.boundAt(l.s, at) <= l.b {
+				return d, l
+			}
+		}
+	}
+	return o.dur, noLit
+}
+
+// explainClash says why x cannot stand before y: it ends after y has to start. The
+// literal that became true later is made as weak as that allows.
+func (s *search) explainClash(x, y model.OpID, at int32, out []lit) []lit {
+	d, cond := s.durationAt(&s.ops[x], at)
+	from := lit{low(start(x)), s.boundAt(low(start(x)), at)}
+	to := lit{high(start(y)), s.boundAt(high(start(y)), at)}
+	slack := d - from.b - to.b - 1
+	if s.madeTrue(from) > s.madeTrue(to) {
+		from.b += slack
+	} else {
+		to.b += slack
+	}
+	out = append(out, from, to)
+	if cond.s >= 0 {
+		out = append(out, cond)
+	}
+	return out
+}
+
+// --- the proof ---
+
+// record keeps the step that explains a literal.
+func (s *search) record(e *event, f lit, at int32) {
+	if s.trace == nil {
+		return
+	}
+	s.learner.steps = append(s.learner.steps, stepAt{at, s.step(e, append(slices.Clone(s.learner.facts), f.not()))})
+}
+
+// step returns the step of an event; facts includes the opposite of what it implied.
+func (s *search) step(e *event, facts []lit) solve.Step {
+	st := solve.Step{Device: -1, Op: -1}
+	switch e.why.kind {
+	case byNogood:
+		return solve.Step{Rule: solve.LearnedRule, Nogood: s.nogoods[e.why.x].number, Device: -1, Op: -1}
+	case byEdge:
+		from, to := side(e.why.x), s.edges[e.why.x][e.why.y].to
+		if !from.isLow() {
+			from, to = to, from
+		}
+		st.Rule, st.From, st.To = solve.EdgeRule, constraints.Variable(from.variable()), constraints.Variable(to.variable())
+		if from.variable() >= s.firstPos {
+			st.Rule = solve.MonotoneRule
+		}
+	case byOrder, byClash:
+		st.Rule = solve.EdgeRule
+		st.From, st.To = constraints.Variable(start(model.OpID(e.why.x))), constraints.Variable(start(model.OpID(e.why.y)))
+	case byTold:
+		x := s.told[:e.why.x+1][e.why.x]
+		st = toldStep(&x, nil)
+		if x.rule == solve.OrderRule {
+			st.From = constraints.Variable(e.s.variable())
+		}
+	}
+	st.Facts = factsOf(facts)
+	return st
+}
+
+func toldStep(x *explanation, facts []lit) solve.Step {
+	return solve.Step{Rule: x.rule, Device: x.device, Op: x.op, Ops: x.ops,
+		Begin: model.Time(x.begin), End: model.Time(x.end), Facts: factsOf(facts)}
+}
+
+func factsOf(lits []lit) []solve.Fact {
+	facts := make([]solve.Fact, len(lits))
+	for i, l := range lits {
+		facts[i] = l.fact()
+	}
+	return facts
+}
+
+// tellNogood tells a nogood with the steps recorded, oldest first, and returns its
+// number.
+func (s *search) tellNogood(lits []lit) int64 {
+	if s.trace == nil {
+		return -1
+	}
+	l := &s.learner
+	slices.SortStableFunc(l.steps, func(a, b stepAt) int { return cmp.Compare(a.at, b.at) })
+	l.out = l.out[:0]
+	for i := range l.steps {
+		l.out = append(l.out, l.steps[i].step)
+	}
+	s.trace.Learn(factsOf(lits), l.out)
+	s.numbered++
+	return s.numbered - 1
+}
+
+// tellRoot tells the latest event, which is known from now on.
+func (s *search) tellRoot() {
+	if s.trace == nil {
+		return
+	}
+	e := &s.events[len(s.events)-1]
+	f := lit{e.s, e.now}
+	facts := s.explain(e, f, int32(len(s.events)-1), nil)
+	s.trace.Learn([]solve.Fact{f.not().fact()}, []solve.Step{s.step(e, append(facts, f.not()))})
+	s.numbered++
+}
+
+// failAtRoot notes that what is known excludes every schedule.
+func (s *search) failAtRoot() {
+	s.impossible = true
+	if s.trace != nil {
+		s.trace.Learn(nil, []solve.Step{s.conflict.step})
+		s.numbered++
+	}
+}
+
+// tellNothing tells that what is known has become contradictory.
+func (s *search) tellNothing() {
+	if s.trace != nil {
+		s.trace.Learn(nil, nil)
+		s.numbered++
+	}
+}
+
+func (s *search) forget(number int64) {
+	if s.trace != nil {
+		s.trace.Forget(number)
+	}
+}

@@ -1,0 +1,320 @@
+package lcg
+
+import (
+	"context"
+
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve"
+)
+
+// search is one conflict-driven search over the variables of a form: bounds that
+// are propagated, nogoods that are learned. It serves one goroutine.
+type search struct {
+	*form
+	trail
+
+	nogoods    []nogood
+	free       []int32 // numbers of nogoods that may be used again
+	watches    [][]watch
+	nogoodStep float32
+
+	conflict conflict
+	learner  learner
+	memory   memoryQueue
+	windows  windowQueue
+	picker   picker
+
+	trace      solve.Trace
+	numbered   int64 // nogoods told to trace
+	conflicts  int64
+	impossible bool // there is no schedule at all
+}
+
+func newSearch(f *form, trace solve.Trace) *search {
+	n := f.vars.Count()
+	s := &search{form: f, nogoodStep: 1, trace: trace}
+	s.ub, s.last = make([]int64, 2*n), make([]int32, 2*n)
+	s.watches = make([][]watch, 2*n)
+	for i := range s.last {
+		s.last[i] = -1
+	}
+	s.domains()
+	s.learner.init(s)
+	s.memory.init(s)
+	s.windows.init(s)
+	s.picker.init(s)
+	s.root()
+	return s
+}
+
+// domains sets what is known from the beginning, see docs/proof.md.
+func (s *search) domains() {
+	for v := range int32(s.vars.Count()) {
+		s.ub[high(v)] = s.horizon
+	}
+	for _, c := range s.choices {
+		s.ub[high(c.v)] = 1
+	}
+	for _, p := range s.pairs {
+		for i := range s.seqs[p.a].ops {
+			s.ub[high(p.first+int32(i))] = int64(len(s.seqs[p.q].ops))
+		}
+	}
+	if s.span {
+		if only := s.source(); only >= 0 {
+			s.ub[high(start(s.seqs[only].ops[0]))] = 0
+		}
+	}
+}
+
+// root propagates what holds without any decision.
+func (s *search) root() {
+	reach := newReach(s.form)
+	for _, p := range s.pairs {
+		for i := range s.seqs[p.a].ops {
+			v := p.first + int32(i)
+			switch {
+			case reach.has(p.a, p.q):
+				s.setOrder(atMost(v, int64(i)))
+			case reach.has(p.q, p.a):
+				s.setOrder(atLeast(v, int64(i)+1))
+			}
+		}
+	}
+	for d := range s.devices {
+		s.windows.mark(int32(d))
+	}
+	for i := range s.seqs {
+		if len(s.seqs[i].limited) > 0 {
+			for _, op := range s.seqs[i].ops {
+				s.memory.mark(op)
+			}
+		}
+	}
+	// Every bound of every variable has its edges to push once.
+	for sd := range side(2 * s.vars.Count()) {
+		if !s.pushEdges(sd) {
+			s.failAtRoot()
+			return
+		}
+	}
+	if !s.propagate() {
+		s.failAtRoot()
+	}
+}
+
+// setOrder makes a position fact known that precedences imply.
+func (s *search) setOrder(l lit) {
+	if s.holds(l) || s.impossible {
+		return
+	}
+	if !s.tell(l, explanation{rule: solve.OrderRule}, nil) {
+		s.failAtRoot()
+	}
+}
+
+// set makes a literal true. It returns false on a conflict, and keeps it.
+func (s *search) set(l lit, why reason) bool {
+	if s.ub[l.s] <= l.b {
+		return true
+	}
+	if lower := -s.ub[l.s^1]; l.b < lower {
+		s.clash(l, why)
+		return false
+	}
+	s.note(l, why)
+	if s.level() == 0 {
+		s.tellRoot()
+	}
+	return true
+}
+
+// tell makes a literal true by an explanation: facts that exclude its opposite.
+func (s *search) tell(l lit, x explanation, facts []lit) bool {
+	if s.ub[l.s] <= l.b {
+		return true
+	}
+	x.first, x.n = int32(len(s.arena)), int32(len(facts))
+	s.arena = append(s.arena, facts...)
+	s.told = append(s.told, x)
+	if s.set(l, reason{kind: byTold, x: int32(len(s.told) - 1)}) {
+		return true
+	}
+	s.arena = s.arena[:x.first]
+	s.told = s.told[:len(s.told)-1]
+	return false
+}
+
+// propagate draws all consequences. It returns false on a conflict.
+func (s *search) propagate() bool {
+	for {
+		for s.next < len(s.events) {
+			e := &s.events[s.next]
+			sd, old := e.s, e.old
+			s.next++
+			if !s.wakeNogoods(sd) || !s.pushEdges(sd) || !s.wakeOrder(sd, old) {
+				return false
+			}
+		}
+		if more, ok := s.memory.run(s); !ok {
+			return false
+		} else if more {
+			continue
+		}
+		if more, ok := s.windows.run(s); !ok {
+			return false
+		} else if !more && s.next == len(s.events) {
+			return true
+		}
+	}
+}
+
+// pushEdges pushes the bound of a side along its edges.
+func (s *search) pushEdges(sd side) bool {
+	b := s.ub[sd]
+	for i := range s.edges[sd] {
+		e := &s.edges[sd][i]
+		if b-e.weight < s.ub[e.to] && (e.cond.s < 0 || s.holds(e.cond)) {
+			if !s.set(lit{e.to, b - e.weight}, reason{byEdge, int32(sd), int32(i)}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wakeOrder propagates between starts and positions.
+func (s *search) wakeOrder(sd side, old int64) bool {
+	v := sd.variable()
+	switch {
+	case v == 0:
+		return !s.span || s.wakeSpan(-1)
+	case v < s.choiceBegin():
+		return s.wakeStart(model.OpID(v-1), sd.isLow())
+	case v >= s.firstPos:
+		return s.wakePosition(v, sd.isLow(), old)
+	default:
+		if c, ok := s.choiceOf[v]; ok {
+			return s.wakeChoice(c)
+		}
+		return s.wakeSpan(int(v))
+	}
+}
+
+// back returns to a level.
+func (s *search) back(level int32) {
+	if s.level() <= level {
+		return
+	}
+	begin := int(s.levels[level])
+	for len(s.events) > begin {
+		s.picker.released(s, &s.events[len(s.events)-1])
+		s.pop()
+	}
+	s.levels = s.levels[:level]
+	s.next = begin
+	s.memory.clear()
+	s.windows.clear()
+}
+
+// verdict is the outcome of a run of a search.
+type verdict uint8
+
+const (
+	undecided verdict = iota // the budget or the context ended it
+	satisfied                // a schedule: the bounds are it
+	refuted                  // no schedule meets the assumptions
+)
+
+// run looks for a schedule in which the assumptions hold. After satisfied the
+// trail holds it; the caller returns to level 0. conflicts bounds the effort.
+func (s *search) run(ctx context.Context, assumptions []lit, conflicts int64) verdict {
+	limit := s.conflicts + conflicts
+	s.back(0)
+	for restart := int64(1); ; restart++ {
+		until := s.conflicts + restartUnit*luby(restart)
+		v, restarted := s.descend(ctx, assumptions, min(until, limit), limit)
+		if !restarted {
+			return v
+		}
+		s.back(0)
+		if len(s.nogoods)-len(s.free) > s.picker.keep {
+			s.reduce()
+			s.picker.keep += keepStep
+		}
+	}
+}
+
+const (
+	restartUnit = 100
+	keepFirst   = 4000
+	keepStep    = 300
+)
+
+// descend decides and propagates until a verdict, or until enough conflicts.
+func (s *search) descend(ctx context.Context, assumptions []lit, until, limit int64) (v verdict, restart bool) {
+	for poll := 0; ; poll++ {
+		if poll&63 == 0 && ctx.Err() != nil {
+			return undecided, false
+		}
+		if s.impossible {
+			return refuted, false
+		}
+		if !s.propagate() {
+			s.conflicts++
+			if !s.resolve() {
+				return refuted, false
+			}
+			continue
+		}
+		if s.conflicts >= limit {
+			return undecided, false
+		}
+		if s.conflicts >= until {
+			return undecided, true
+		}
+		l, verdict := s.decide(assumptions)
+		if verdict == satisfied && s.circle() {
+			s.conflicts++
+			if !s.resolve() {
+				return refuted, false
+			}
+			continue
+		}
+		if verdict != undecided {
+			return verdict, false
+		}
+		s.open()
+		s.set(l, reason{})
+	}
+}
+
+// decide returns the next decision: an assumption that does not hold yet, or what
+// the picker proposes. Without any, the bounds are a schedule.
+func (s *search) decide(assumptions []lit) (lit, verdict) {
+	for _, l := range assumptions {
+		if s.fails(l) {
+			return noLit, refuted
+		}
+		if !s.holds(l) {
+			return l, undecided
+		}
+	}
+	if l := s.picker.pick(s); l.s >= 0 {
+		return l, undecided
+	}
+	return noLit, satisfied
+}
+
+// luby is the i-th number of the sequence 1 1 2 1 1 2 4 ..., i from 1 (Luby,
+// Sinclair, Zuckerman 1993).
+func luby(i int64) int64 {
+	for k := int64(1); ; k++ {
+		if i == 1<<k-1 {
+			return 1 << (k - 1)
+		}
+		if i < 1<<k-1 {
+			return luby(i - (1<<(k-1) - 1))
+		}
+	}
+}

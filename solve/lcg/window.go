@@ -1,0 +1,200 @@
+package lcg
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// windowQueue holds the devices whose windows have to be looked at again. A device
+// is overloaded if the operations that have to run between two moments take longer
+// than there is time (Vilím 2004).
+type windowQueue struct {
+	queued  []bool
+	devices []int32
+	state   []windows // by device
+	parts   []part
+	facts   []lit
+}
+
+// windows is what is kept of a device between two looks, to sort fast.
+type windows struct {
+	byBegin []int32 // indexes into the operations of the device, by earliest start
+	byEnd   []int32 // the same, by latest end
+	place   []int32 // by operation: index in byBegin
+	begin   []int64 // by operation
+	end     []int64
+	dur     []int64
+	tree    theta
+}
+
+// part is the operations of a sequence that fall into a window: an interval, as the
+// windows of a sequence are in order.
+type part struct {
+	seq         int32
+	first, last int32
+	work        int64
+}
+
+func (q *windowQueue) init(s *search) {
+	q.queued = make([]bool, len(s.devices))
+	q.state = make([]windows, len(s.devices))
+	for d := range s.devices {
+		n := len(s.devices[d].ops)
+		w := &q.state[d]
+		w.byBegin, w.byEnd, w.place = make([]int32, n), make([]int32, n), make([]int32, n)
+		w.begin, w.end, w.dur = make([]int64, n), make([]int64, n), make([]int64, n)
+		for i := range w.byBegin {
+			w.byBegin[i], w.byEnd[i] = int32(i), int32(i)
+		}
+		w.tree.resize(n)
+	}
+}
+
+func (q *windowQueue) mark(d int32) {
+	if !q.queued[d] {
+		q.queued[d] = true
+		q.devices = append(q.devices, d)
+	}
+}
+
+// markSeq marks the devices of a sequence.
+func (q *windowQueue) markSeq(f *form, seq int32) {
+	for _, d := range f.seqs[seq].devices {
+		q.mark(d)
+	}
+}
+
+func (q *windowQueue) clear() {
+	for _, d := range q.devices {
+		q.queued[d] = false
+	}
+	q.devices = q.devices[:0]
+}
+
+// run looks at one marked device. It reports whether there was any, and false on a
+// conflict.
+func (q *windowQueue) run(s *search) (more, ok bool) {
+	if len(q.devices) == 0 {
+		return false, true
+	}
+	d := q.devices[len(q.devices)-1]
+	q.devices = q.devices[:len(q.devices)-1]
+	q.queued[d] = false
+	w := &q.state[d]
+	w.load(s, &s.devices[d])
+	if !q.overload(s, d, w) {
+		return false, false
+	}
+	return true, true
+}
+
+// load reads the windows of a device and sorts them.
+func (w *windows) load(s *search, d *deviceIn) {
+	for i, op := range d.ops {
+		o := &s.ops[op]
+		w.dur[i] = s.duration(o)
+		w.begin[i] = s.earliest(op)
+		w.end[i] = s.latest(op) + w.dur[i]
+	}
+	insertionSort(w.byBegin, w.begin)
+	insertionSort(w.byEnd, w.end)
+	for k, i := range w.byBegin {
+		w.place[i] = int32(k)
+	}
+}
+
+// insertionSort sorts indexes by key. It is fast where little has changed.
+func insertionSort(index []int32, key []int64) {
+	for k := 1; k < len(index); k++ {
+		x := index[k]
+		j := k
+		for j > 0 && key[index[j-1]] > key[x] {
+			index[j] = index[j-1]
+			j--
+		}
+		index[j] = x
+	}
+}
+
+// overload looks for a window with more work than time.
+func (q *windowQueue) overload(s *search, device int32, w *windows) bool {
+	w.tree.clear()
+	for _, i := range w.byEnd {
+		w.tree.insert(int(w.place[i]), w.begin[i], w.dur[i])
+		if end := w.tree.end(); end > w.end[i] {
+			from := w.begin[w.byBegin[w.tree.critical()]]
+			q.clash(s, device, w, from, w.end[i], end-from)
+			return false
+		}
+	}
+	return true
+}
+
+// clash keeps the conflict of a window whose work is longer than it is.
+func (q *windowQueue) clash(s *search, device int32, w *windows, from, to, work int64) {
+	q.collect(s, device, w, from, to)
+	facts, from, to := q.why(s, work-(to-from)-1, from, to)
+	x := explanation{rule: ruleWindow, device: int32(s.devices[device].device), op: -1, begin: from, end: to}
+	s.clashTold(x, facts)
+}
+
+// collect finds the operations that fall into a window, by sequence.
+func (q *windowQueue) collect(s *search, device int32, w *windows, from, to int64) {
+	q.parts = q.parts[:0]
+	i := 0
+	for _, seq := range s.devices[device].seqs {
+		p := part{seq: seq, first: -1}
+		for k := range s.seqs[seq].ops {
+			if w.begin[i] >= from && w.end[i] <= to {
+				if p.first < 0 {
+					p.first = int32(k)
+				}
+				p.last = int32(k)
+				p.work += w.dur[i]
+			}
+			i++
+		}
+		if p.first >= 0 {
+			q.parts = append(q.parts, p)
+		}
+	}
+}
+
+// why lists the facts behind the work in a window, and returns the window made as
+// wide as the excess of work allows. Parts that are not needed are left out.
+func (q *windowQueue) why(s *search, excess, from, to int64) ([]lit, int64, int64) {
+	slices.SortStableFunc(q.parts, func(a, b part) int { return cmp.Compare(a.work, b.work) })
+	needed := q.parts
+	for len(needed) > 0 && needed[0].work <= excess {
+		excess -= needed[0].work
+		needed = needed[1:]
+	}
+	from -= excess / 2
+	to += excess - excess/2
+	q.facts = q.facts[:0]
+	for _, p := range needed {
+		ops := s.seqs[p.seq].ops
+		last := ops[p.last]
+		q.facts = append(q.facts, atLeast(start(ops[p.first]), from), atMost(start(last), to-s.duration(&s.ops[last])))
+		q.facts = s.lengthFacts(q.facts, ops[p.first:p.last+1])
+	}
+	return q.facts, from, to
+}
+
+// lengthFacts appends the choices on which the lengths of operations depend.
+func (s *search) lengthFacts(out []lit, ops []model.OpID) []lit {
+	for _, op := range ops {
+		o := &s.ops[op]
+		if o.choice < 0 {
+			continue
+		}
+		for c, d := range o.durAt {
+			if l := choiceLit(o.choice, c); d > o.dur && s.holds(l) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
