@@ -30,6 +30,7 @@ type form struct {
 	// it gets longer.
 	backEdges map[model.OpID][]side
 	instant   bool // some operations take no time
+	guesses   int  // entries in search.guesses
 }
 
 // opInfo is what the search knows of an operation.
@@ -45,6 +46,7 @@ type partner struct {
 	seq   int32
 	first int32 // variable of the first position of the pair
 	isA   bool  // the positions are those of the partner's counterpart, the sequence that lists it
+	guess int32 // if not isA: the first entry in search.guesses
 }
 
 type seqInfo struct {
@@ -177,8 +179,9 @@ func (f *form) addSequences() {
 			f.pairAt = append(f.pairAt, int32(len(f.pairs)))
 		}
 		f.pairs = append(f.pairs, pairInfo{p.A, p.Q, int32(p.First)})
-		f.seqs[p.A].partners = append(f.seqs[p.A].partners, partner{p.Q, int32(p.First), true})
-		f.seqs[p.Q].partners = append(f.seqs[p.Q].partners, partner{p.A, int32(p.First), false})
+		f.seqs[p.A].partners = append(f.seqs[p.A].partners, partner{seq: p.Q, first: int32(p.First), isA: true})
+		f.seqs[p.Q].partners = append(f.seqs[p.Q].partners, partner{seq: p.A, first: int32(p.First), guess: int32(f.guesses)})
+		f.guesses += len(f.seqs[p.Q].ops)
 	}
 }
 

@@ -1,10 +1,6 @@
 package lcg
 
-import (
-	"sort"
-
-	"github.com/flexpipe/flexpipe/model"
-)
+import "github.com/flexpipe/flexpipe/model"
 
 // beforeLit is the literal that operation x stands before operation y, of another
 // sequence on a common device.
@@ -29,12 +25,27 @@ func (s *search) counts(o *opInfo, p *partner) (lo, hi int) {
 		return int(s.lo(v)), int(s.hi(v))
 	}
 	// The positions are those of the partner's operations: its i-th stands before
-	// this one if at most index of this one's sequence stand before it.
-	n, j := len(s.seqs[p.seq].ops), int64(o.index)
-	hi = sort.Search(n, func(i int) bool { return s.lo(p.first+int32(i)) > j })
-	lo = sort.Search(hi, func(i int) bool { return s.hi(p.first+int32(i)) > j })
-	return lo, hi
+	// this one if at most index of this one's sequence stand before it. They ascend,
+	// and the numbers move little from one question to the next.
+	g := &s.guesses[p.guess+o.index]
+	n, j := int32(len(s.seqs[p.seq].ops)), int64(o.index)
+	for g.hi < n && s.lo(p.first+g.hi) <= j {
+		g.hi++
+	}
+	for g.hi > 0 && s.lo(p.first+g.hi-1) > j {
+		g.hi--
+	}
+	for g.lo < n && s.hi(p.first+g.lo) <= j {
+		g.lo++
+	}
+	for g.lo > 0 && s.hi(p.first+g.lo-1) > j {
+		g.lo--
+	}
+	return int(min(g.lo, g.hi)), int(g.hi)
 }
+
+// guess is where counts looked last; it only saves time.
+type guess struct{ lo, hi int32 }
 
 // duration returns the shortest length of an operation that its choice leaves.
 func (s *search) duration(o *opInfo) int64 {

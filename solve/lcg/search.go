@@ -13,6 +13,10 @@ type search struct {
 	*form
 	trail
 
+	ctx     context.Context // of the run
+	polls   int             // events propagated, to look at the context now and then
+	guesses []guess
+
 	nogoods    []nogood
 	free       []int32 // numbers of nogoods that may be used again
 	watches    [][]watch
@@ -38,6 +42,8 @@ func newSearch(f *form, trace solve.Trace) *search {
 	for i := range s.last {
 		s.last[i] = -1
 	}
+	s.guesses = make([]guess, f.guesses)
+	s.ctx = context.Background()
 	s.domains()
 	s.learner.init(s)
 	s.memory.init(s)
@@ -145,13 +151,17 @@ func (s *search) tell(l lit, x explanation, facts []lit) bool {
 	return false
 }
 
-// propagate draws all consequences. It returns false on a conflict.
+// propagate draws all consequences. It returns false on a conflict. It stops early,
+// with true, when the context ends.
 func (s *search) propagate() bool {
 	for {
 		for s.next < len(s.events) {
 			e := &s.events[s.next]
 			sd, old := e.s, e.old
 			s.next++
+			if s.polls++; s.polls&0xfff == 0 && s.ctx.Err() != nil {
+				return true
+			}
 			if !s.wakeNogoods(sd) || !s.pushEdges(sd) || !s.wakeOrder(sd, old) {
 				return false
 			}
@@ -230,6 +240,7 @@ const (
 // trail holds it; the caller returns to level 0. conflicts bounds the effort.
 func (s *search) run(ctx context.Context, assumptions []lit, conflicts int64) verdict {
 	limit := s.conflicts + conflicts
+	s.ctx = ctx
 	s.back(0)
 	for restart := int64(1); ; restart++ {
 		until := s.conflicts + restartUnit*luby(restart)
@@ -267,7 +278,7 @@ func (s *search) descend(ctx context.Context, assumptions []lit, until, limit in
 			}
 			continue
 		}
-		if s.conflicts >= limit {
+		if s.conflicts >= limit || s.next < len(s.events) {
 			return undecided, false
 		}
 		if s.conflicts >= until {

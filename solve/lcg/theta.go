@@ -51,3 +51,75 @@ func (t *theta) critical() int {
 	}
 	return i - t.size
 }
+
+// lambda is a theta tree with further, gray operations (Vilím 2004): it also knows
+// the latest of the earliest ends of its members with one of the gray ones, and
+// which one that is.
+type lambda struct {
+	size int
+	node []lambdaNode
+}
+
+type lambdaNode struct {
+	work, end         int64 // of the members
+	workGray, endGray int64 // with at most one gray operation
+	byWork, byEnd     int32 // the gray operation behind each, its place; -1 if there is none
+}
+
+var emptyLeaf = lambdaNode{0, never, 0, never, -1, -1}
+
+func (t *lambda) resize(n int) {
+	t.size = 1
+	for t.size < n {
+		t.size *= 2
+	}
+	t.node = make([]lambdaNode, 2*t.size)
+}
+
+// fill makes all operations members, in the order of their places. Cost O(n).
+func (t *lambda) fill(order []int32, begin, work []int64) {
+	for i := range t.size {
+		if i < len(order) {
+			b, w := begin[order[i]], work[order[i]]
+			t.node[t.size+i] = lambdaNode{w, b + w, w, b + w, -1, -1}
+		} else {
+			t.node[t.size+i] = emptyLeaf
+		}
+	}
+	for i := t.size - 1; i > 0; i-- {
+		t.pull(i)
+	}
+}
+
+// gray makes a member gray. Cost O(log n).
+func (t *lambda) gray(place int, begin, work int64) {
+	t.put(place, lambdaNode{0, never, work, begin + work, int32(place), int32(place)})
+}
+
+// remove takes an operation out.
+func (t *lambda) remove(place int) { t.put(place, emptyLeaf) }
+
+func (t *lambda) put(place int, leaf lambdaNode) {
+	i := t.size + place
+	t.node[i] = leaf
+	for i >>= 1; i > 0; i >>= 1 {
+		t.pull(i)
+	}
+}
+
+func (t *lambda) pull(i int) {
+	l, r, n := &t.node[2*i], &t.node[2*i+1], &t.node[i]
+	n.work = l.work + r.work
+	n.end = max(r.end, l.end+r.work)
+	n.workGray, n.byWork = l.work+r.workGray, r.byWork
+	if w := l.workGray + r.work; w > n.workGray {
+		n.workGray, n.byWork = w, l.byWork
+	}
+	n.endGray, n.byEnd = r.endGray, r.byEnd
+	if e := l.end + r.workGray; e > n.endGray {
+		n.endGray, n.byEnd = e, r.byWork
+	}
+	if e := l.endGray + r.work; e > n.endGray {
+		n.endGray, n.byEnd = e, l.byEnd
+	}
+}

@@ -15,6 +15,7 @@ type windowQueue struct {
 	devices []int32
 	state   []windows // by device
 	parts   []part
+	spare   []part
 	facts   []lit
 }
 
@@ -27,6 +28,10 @@ type windows struct {
 	end     []int64
 	dur     []int64
 	tree    theta
+
+	// The same with time running backward, and a tree for either direction.
+	back *windows
+	gray lambda
 }
 
 // part is the operations of a sequence that fall into a window: an interval, as the
@@ -49,6 +54,10 @@ func (q *windowQueue) init(s *search) {
 			w.byBegin[i], w.byEnd[i] = int32(i), int32(i)
 		}
 		w.tree.resize(n)
+		w.gray.resize(n)
+		w.back = &windows{byBegin: make([]int32, n), byEnd: make([]int32, n), place: make([]int32, n),
+			begin: make([]int64, n), end: make([]int64, n), dur: w.dur}
+		w.back.gray.resize(n)
 	}
 }
 
@@ -87,7 +96,7 @@ func (q *windowQueue) run(s *search) (more, ok bool) {
 	if !q.overload(s, d, w) {
 		return false, false
 	}
-	return true, true
+	return true, q.findEdges(s, d, w)
 }
 
 // load reads the windows of a device and sorts them.
@@ -136,8 +145,7 @@ func (q *windowQueue) overload(s *search, device int32, w *windows) bool {
 func (q *windowQueue) clash(s *search, device int32, w *windows, from, to, work int64) {
 	q.collect(s, device, w, from, to)
 	facts, from, to := q.why(s, work-(to-from)-1, from, to)
-	x := explanation{rule: ruleWindow, device: int32(s.devices[device].device), op: -1, begin: from, end: to}
-	s.clashTold(x, facts)
+	s.clashTold(q.explain(s, device, from, to), facts)
 }
 
 // collect finds the operations that fall into a window, by sequence.
@@ -165,22 +173,36 @@ func (q *windowQueue) collect(s *search, device int32, w *windows, from, to int6
 // why lists the facts behind the work in a window, and returns the window made as
 // wide as the excess of work allows. Parts that are not needed are left out.
 func (q *windowQueue) why(s *search, excess, from, to int64) ([]lit, int64, int64) {
-	slices.SortStableFunc(q.parts, func(a, b part) int { return cmp.Compare(a.work, b.work) })
-	needed := q.parts
-	for len(needed) > 0 && needed[0].work <= excess {
-		excess -= needed[0].work
-		needed = needed[1:]
-	}
+	excess = q.drop(excess, -1)
 	from -= excess / 2
 	to += excess - excess/2
 	q.facts = q.facts[:0]
-	for _, p := range needed {
+	q.addParts(s, from, to)
+	return q.facts, from, to
+}
+
+// addParts appends the facts that put the parts into a window.
+func (q *windowQueue) addParts(s *search, from, to int64) {
+	for _, p := range q.parts {
 		ops := s.seqs[p.seq].ops
 		last := ops[p.last]
 		q.facts = append(q.facts, atLeast(start(ops[p.first]), from), atMost(start(last), to-s.duration(&s.ops[last])))
 		q.facts = s.lengthFacts(q.facts, ops[p.first:p.last+1])
 	}
-	return q.facts, from, to
+}
+
+// drop leaves out parts with less work than the excess, but not that of a sequence to
+// keep. It returns what is left of the excess.
+func (q *windowQueue) drop(excess int64, keep int32) int64 {
+	slices.SortStableFunc(q.parts, func(a, b part) int { return cmp.Compare(a.work, b.work) })
+	q.parts = slices.DeleteFunc(q.parts, func(p part) bool {
+		if p.seq == keep || p.work > excess {
+			return false
+		}
+		excess -= p.work
+		return true
+	})
+	return excess
 }
 
 // lengthFacts appends the choices on which the lengths of operations depend.
