@@ -12,26 +12,30 @@ func (q *windowQueue) findEdges(s *search, device int32, w *windows) bool {
 	if !q.sweep(s, device, w, false) {
 		return false
 	}
-	w.reverse()
-	return q.sweep(s, device, w.back, true)
+	b := w.reverse(&q.back)
+	return q.sweep(s, device, &b, true)
 }
 
-// reverse fills the windows with time running backward.
-func (w *windows) reverse() {
-	b, n := w.back, len(w.begin)
-	for i := range n {
+// reverse returns the windows with time running backward, written into scratch.
+func (w *windows) reverse(scratch *windows) windows {
+	n := len(w.byBegin)
+	b := *scratch
+	b.byBegin, b.byEnd, b.dur = b.byBegin[:n], b.byEnd[:n], w.dur
+	for k, i := range w.byEnd {
+		b.byBegin[n-1-k] = i
+		b.place[i] = int32(n - 1 - k)
 		b.begin[i], b.end[i] = -w.end[i], -w.begin[i]
-		b.byBegin[i], b.byEnd[i] = w.byEnd[n-1-i], w.byBegin[n-1-i]
 	}
-	for k, i := range b.byBegin {
-		b.place[i] = int32(k)
+	for k, i := range w.byBegin {
+		b.byEnd[n-1-k] = i
 	}
+	return b
 }
 
 // sweep makes one operation after the other gray, the latest deadline first, and
 // looks which gray one no longer fits with the members.
 func (q *windowQueue) sweep(s *search, device int32, w *windows, mirrored bool) bool {
-	t := &w.gray
+	t := &q.gray
 	t.fill(w.byBegin, w.begin, w.dur)
 	for k := len(w.byEnd) - 1; k >= 0; k-- {
 		j := w.byEnd[k]
@@ -44,7 +48,11 @@ func (q *windowQueue) sweep(s *search, device int32, w *windows, mirrored bool) 
 			}
 			t.remove(int(place))
 		}
-		t.gray(int(w.place[j]), w.begin[j], w.dur[j])
+		if w.begin[j]+w.dur[j] == w.end[j] {
+			t.remove(int(w.place[j])) // it is where it has to be
+		} else {
+			t.gray(int(w.place[j]), w.begin[j], w.dur[j])
+		}
 	}
 	return true
 }

@@ -53,6 +53,7 @@ type seqInfo struct {
 	ops      []model.OpID
 	partners []partner
 	devices  []int32 // indexes in form.devices
+	offsets  []int32 // parallel to devices: where its operations begin in deviceIn.ops
 	limited  []seat  // devices with limits where its operations take memory at their start
 }
 
@@ -192,6 +193,7 @@ func (f *form) addDevices() {
 		for s := range f.vars.Sequences {
 			if slices.Contains(r.Rows, f.vars.Sequences[s].Row) {
 				d.seqs = append(d.seqs, int32(s))
+				f.seqs[s].offsets = append(f.seqs[s].offsets, int32(len(d.ops)))
 				d.ops = append(d.ops, f.seqs[s].ops...)
 				f.seqs[s].devices = append(f.seqs[s].devices, int32(len(f.devices)))
 			}

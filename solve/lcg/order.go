@@ -67,7 +67,7 @@ func (s *search) latest(op model.OpID) int64   { return s.hi(start(op)) }
 func (s *search) wakeStart(op model.OpID, isLow bool) bool {
 	o := &s.ops[op]
 	q := &s.seqs[o.seq]
-	s.windows.markSeq(s.form, o.seq)
+	s.windows.mark(q, o.index)
 	for i := range q.partners {
 		ok := true
 		if isLow {
@@ -134,7 +134,6 @@ func (s *search) wakePosition(v int32, isLow bool, old int64) bool {
 		first, end = end, first
 	}
 	s.memory.touched(s, op, others[first:end])
-	s.windows.markSeq(s.form, pair.a)
 	if isLow {
 		return s.join(others[end-1], op)
 	}

@@ -87,10 +87,10 @@ func (s *search) root() {
 			}
 		}
 	}
-	for d := range s.devices {
-		s.windows.mark(int32(d))
-	}
 	for i := range s.seqs {
+		for k := range s.seqs[i].ops {
+			s.windows.mark(&s.seqs[i], int32(k))
+		}
 		if len(s.seqs[i].limited) > 0 {
 			for _, op := range s.seqs[i].ops {
 				s.memory.mark(op)

@@ -1,5 +1,7 @@
 package lcg
 
+import "slices"
+
 // theta is a theta tree (Vilím 2004): a set of operations, ordered by earliest
 // start, that knows the earliest end of any order of them: the largest, over its
 // members, of a begin plus the work of the members that do not begin before it.
@@ -12,18 +14,22 @@ type thetaNode struct{ work, end int64 }
 
 const never = -1 << 60
 
+// resize empties the tree and makes room for n operations. Cost O(n).
 func (t *theta) resize(n int) {
-	t.size = 1
-	for t.size < n {
-		t.size *= 2
-	}
-	t.node = make([]thetaNode, 2*t.size)
-}
-
-func (t *theta) clear() {
+	t.size = roundUp(n)
+	t.node = slices.Grow(t.node[:0], 2*t.size)[:2*t.size]
 	for i := range t.node {
 		t.node[i] = thetaNode{0, never}
 	}
+}
+
+// roundUp returns the smallest power of two that is not below n.
+func roundUp(n int) int {
+	size := 1
+	for size < n {
+		size *= 2
+	}
+	return size
 }
 
 // insert adds the operation with a place in the order of begins. Cost O(log n).
@@ -68,16 +74,10 @@ type lambdaNode struct {
 
 var emptyLeaf = lambdaNode{0, never, 0, never, -1, -1}
 
-func (t *lambda) resize(n int) {
-	t.size = 1
-	for t.size < n {
-		t.size *= 2
-	}
-	t.node = make([]lambdaNode, 2*t.size)
-}
-
-// fill makes all operations members, in the order of their places. Cost O(n).
+// fill makes the operations members, in the order of their places. Cost O(n).
 func (t *lambda) fill(order []int32, begin, work []int64) {
+	t.size = roundUp(len(order))
+	t.node = slices.Grow(t.node[:0], 2*t.size)[:2*t.size]
 	for i := range t.size {
 		if i < len(order) {
 			b, w := begin[order[i]], work[order[i]]

@@ -13,25 +13,25 @@ import (
 type windowQueue struct {
 	queued  []bool
 	devices []int32
+	changed [][]bool  // by device and operation: its window has changed
 	state   []windows // by device
+	tree    theta
+	gray    lambda
+	back    windows // time running backward, scratch
 	parts   []part
 	spare   []part
 	facts   []lit
 }
 
-// windows is what is kept of a device between two looks, to sort fast.
+// windows is what is kept of a device between two looks, to sort fast. Operations
+// are numbered as in deviceIn.ops.
 type windows struct {
-	byBegin []int32 // indexes into the operations of the device, by earliest start
-	byEnd   []int32 // the same, by latest end
+	byBegin []int32 // by earliest start
+	byEnd   []int32 // by latest end
 	place   []int32 // by operation: index in byBegin
 	begin   []int64 // by operation
 	end     []int64
 	dur     []int64
-	tree    theta
-
-	// The same with time running backward, and a tree for either direction.
-	back *windows
-	gray lambda
 }
 
 // part is the operations of a sequence that fall into a window: an interval, as the
@@ -44,40 +44,40 @@ type part struct {
 
 func (q *windowQueue) init(s *search) {
 	q.queued = make([]bool, len(s.devices))
-	q.state = make([]windows, len(s.devices))
+	q.state, q.changed = make([]windows, len(s.devices)), make([][]bool, len(s.devices))
+	most := 0
 	for d := range s.devices {
 		n := len(s.devices[d].ops)
-		w := &q.state[d]
-		w.byBegin, w.byEnd, w.place = make([]int32, n), make([]int32, n), make([]int32, n)
-		w.begin, w.end, w.dur = make([]int64, n), make([]int64, n), make([]int64, n)
-		for i := range w.byBegin {
-			w.byBegin[i], w.byEnd[i] = int32(i), int32(i)
+		most = max(most, n)
+		q.state[d], q.changed[d] = newWindows(n), make([]bool, n)
+	}
+	q.back = newWindows(most)
+}
+
+func newWindows(n int) windows {
+	w := windows{make([]int32, n), make([]int32, n), make([]int32, n), make([]int64, n), make([]int64, n), make([]int64, n)}
+	for i := range w.byBegin {
+		w.byBegin[i], w.byEnd[i] = int32(i), int32(i)
+	}
+	return w
+}
+
+// mark notes that the window of an operation, given by its sequence and index, has
+// changed.
+func (q *windowQueue) mark(seq *seqInfo, index int32) {
+	for k, d := range seq.devices {
+		q.changed[d][seq.offsets[k]+index] = true
+		if !q.queued[d] {
+			q.queued[d] = true
+			q.devices = append(q.devices, d)
 		}
-		w.tree.resize(n)
-		w.gray.resize(n)
-		w.back = &windows{byBegin: make([]int32, n), byEnd: make([]int32, n), place: make([]int32, n),
-			begin: make([]int64, n), end: make([]int64, n), dur: w.dur}
-		w.back.gray.resize(n)
-	}
-}
-
-func (q *windowQueue) mark(d int32) {
-	if !q.queued[d] {
-		q.queued[d] = true
-		q.devices = append(q.devices, d)
-	}
-}
-
-// markSeq marks the devices of a sequence.
-func (q *windowQueue) markSeq(f *form, seq int32) {
-	for _, d := range f.seqs[seq].devices {
-		q.mark(d)
 	}
 }
 
 func (q *windowQueue) clear() {
 	for _, d := range q.devices {
 		q.queued[d] = false
+		clear(q.changed[d])
 	}
 	q.devices = q.devices[:0]
 }
@@ -93,10 +93,46 @@ func (q *windowQueue) run(s *search) (more, ok bool) {
 	q.queued[d] = false
 	w := &q.state[d]
 	w.load(s, &s.devices[d])
-	if !q.overload(s, d, w) {
-		return false, false
+	ok = q.blocks(s, d, w)
+	if ok && !q.queued[d] {
+		clear(q.changed[d])
 	}
-	return true, q.findEdges(s, d, w)
+	return true, ok
+}
+
+// blocks looks at the parts of a device's time in which windows overlap, if any
+// window there has changed.
+func (q *windowQueue) blocks(s *search, d int32, w *windows) bool {
+	n := len(w.byBegin)
+	for first := 0; first < n; {
+		end, changed, last := first, false, int64(never)
+		for end < n && (end == first || w.begin[w.byBegin[end]] < last) {
+			i := w.byBegin[end]
+			last = max(last, w.end[i])
+			changed = changed || q.changed[d][i]
+			end++
+		}
+		if changed && end-first > 1 {
+			b := w.block(first, end)
+			if !q.overload(s, d, &b) || !q.findEdges(s, d, &b) {
+				return false
+			}
+		}
+		first = end
+	}
+	return true
+}
+
+// block returns the windows of the operations from first to end by begin.
+func (w *windows) block(first, end int) windows {
+	b := windows{byBegin: w.byBegin[first:end], place: w.place, begin: w.begin, end: w.end, dur: w.dur}
+	for k, i := range b.byBegin {
+		w.place[i] = int32(k)
+	}
+	b.byEnd = w.byEnd[first:end]
+	copy(b.byEnd, b.byBegin)
+	insertionSort(b.byEnd, w.end)
+	return b
 }
 
 // load reads the windows of a device and sorts them.
@@ -108,10 +144,6 @@ func (w *windows) load(s *search, d *deviceIn) {
 		w.end[i] = s.latest(op) + w.dur[i]
 	}
 	insertionSort(w.byBegin, w.begin)
-	insertionSort(w.byEnd, w.end)
-	for k, i := range w.byBegin {
-		w.place[i] = int32(k)
-	}
 }
 
 // insertionSort sorts indexes by key. It is fast where little has changed.
@@ -129,11 +161,12 @@ func insertionSort(index []int32, key []int64) {
 
 // overload looks for a window with more work than time.
 func (q *windowQueue) overload(s *search, device int32, w *windows) bool {
-	w.tree.clear()
+	t := &q.tree
+	t.resize(len(w.byBegin))
 	for _, i := range w.byEnd {
-		w.tree.insert(int(w.place[i]), w.begin[i], w.dur[i])
-		if end := w.tree.end(); end > w.end[i] {
-			from := w.begin[w.byBegin[w.tree.critical()]]
+		t.insert(int(w.place[i]), w.begin[i], w.dur[i])
+		if end := t.end(); end > w.end[i] {
+			from := w.begin[w.byBegin[t.critical()]]
 			q.clash(s, device, w, from, w.end[i], end-from)
 			return false
 		}
@@ -151,22 +184,19 @@ func (q *windowQueue) clash(s *search, device int32, w *windows, from, to, work 
 // collect finds the operations that fall into a window, by sequence.
 func (q *windowQueue) collect(s *search, device int32, w *windows, from, to int64) {
 	q.parts = q.parts[:0]
-	i := 0
-	for _, seq := range s.devices[device].seqs {
-		p := part{seq: seq, first: -1}
-		for k := range s.seqs[seq].ops {
-			if w.begin[i] >= from && w.end[i] <= to {
-				if p.first < 0 {
-					p.first = int32(k)
-				}
-				p.last = int32(k)
-				p.work += w.dur[i]
-			}
-			i++
+	ops := s.devices[device].ops
+	for _, i := range w.byBegin {
+		if w.begin[i] < from || w.end[i] > to {
+			continue
 		}
-		if p.first >= 0 {
-			q.parts = append(q.parts, p)
+		o := &s.ops[ops[i]]
+		at := slices.IndexFunc(q.parts, func(p part) bool { return p.seq == o.seq })
+		if at < 0 {
+			at = len(q.parts)
+			q.parts = append(q.parts, part{seq: o.seq, first: o.index, last: o.index})
 		}
+		p := &q.parts[at]
+		p.first, p.last, p.work = min(p.first, o.index), max(p.last, o.index), p.work+w.dur[i]
 	}
 }
 
