@@ -114,7 +114,7 @@ func (q *windowQueue) blocks(s *search, d int32, w *windows) bool {
 		}
 		if changed && end-first > 1 {
 			b := w.block(first, end)
-			if !q.overload(s, d, &b) || !q.findEdges(s, d, &b) {
+			if !q.overload(s, d, &b) || s.level() <= 1 && !q.findEdges(s, d, &b) {
 				return false
 			}
 		}
