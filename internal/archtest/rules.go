@@ -32,7 +32,7 @@ solve/lp/clp        solve/lp
 solve/ilp           solve/lp
 solve/sat           solve constraints model
 solve/lcg           solve constraints model
-solve/proof         constraints model
+solve/proof         solve constraints model
 solve/periodic      solve solve/ilp solve/lp constraints model
 solve/partition     solve/ilp solve/lp cssr model model/config model/network
 solve/portfolio     solve solve/* heuristics cssr constraints constraints/bound model
