@@ -69,8 +69,9 @@ func (s *search) clashTold(x explanation, facts []lit) {
 }
 
 // resolve learns from the conflict, goes back, and draws the conclusion. It returns
-// false if there is no schedule at all.
-func (s *search) resolve() bool {
+// false if there is no schedule at all, and without learning if the conflict is on
+// the level floor, whose literals are given all at once; 0 means no such level.
+func (s *search) resolve(floor int32) bool {
 	top := int32(0)
 	for _, l := range s.conflict.facts {
 		if at := s.madeTrue(l); at >= 0 {
@@ -78,8 +79,11 @@ func (s *search) resolve() bool {
 		}
 	}
 	s.back(top)
-	if top == 0 {
+	switch {
+	case top == 0:
 		s.failAtRoot()
+		return false
+	case top == floor:
 		return false
 	}
 	l := &s.learner

@@ -67,6 +67,7 @@ type hint struct {
 	phase []int64 // by variable: positions and choices
 	vars  []int32 // positions and choices by start of their operations
 	start []int64 // by operation
+	end   int64   // the latest start
 }
 
 // newHint reads a legal plan and its timeline.
@@ -111,6 +112,7 @@ func (h *hint) fill(f *form, tl *model.Timeline) {
 		}
 		h.vars = append(h.vars, c.v)
 	}
+	h.end = slices.Max(h.start)
 }
 
 // positions counts for each operation of a pair's first sequence those of the second

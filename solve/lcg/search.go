@@ -236,15 +236,16 @@ const (
 	refuted                  // no schedule meets the assumptions
 )
 
-// run looks for a schedule in which the assumptions hold. After satisfied the
-// trail holds it; the caller returns to level 0. conflicts bounds the effort.
-func (s *search) run(ctx context.Context, assumptions []lit, conflicts int64) verdict {
+// run looks for a schedule in which goal holds and, if any, everything that is fixed.
+// After satisfied the trail holds it; the caller returns to level 0. Refuted with
+// something fixed says nothing about the goal. conflicts bounds the effort.
+func (s *search) run(ctx context.Context, goal lit, fixed []lit, conflicts int64) verdict {
 	limit := s.conflicts + conflicts
 	s.ctx = ctx
 	s.back(0)
 	for restart := int64(1); ; restart++ {
 		until := s.conflicts + restartUnit*luby(restart)
-		v, restarted := s.descend(ctx, assumptions, min(until, limit), limit)
+		v, restarted := s.descend(goal, fixed, min(until, limit), limit)
 		if !restarted {
 			return v
 		}
@@ -257,64 +258,65 @@ func (s *search) run(ctx context.Context, assumptions []lit, conflicts int64) ve
 }
 
 const (
-	restartUnit = 100
+	restartUnit = 250
 	keepFirst   = 4000
 	keepStep    = 300
 )
 
 // descend decides and propagates until a verdict, or until enough conflicts.
-func (s *search) descend(ctx context.Context, assumptions []lit, until, limit int64) (v verdict, restart bool) {
-	for poll := 0; ; poll++ {
-		if poll&63 == 0 && ctx.Err() != nil {
-			return undecided, false
-		}
-		if s.impossible {
-			return refuted, false
-		}
-		if !s.propagate() {
-			s.conflicts++
-			if !s.resolve() {
-				return refuted, false
-			}
-			continue
-		}
-		if s.conflicts >= limit || s.next < len(s.events) {
-			return undecided, false
-		}
-		if s.conflicts >= until {
-			return undecided, true
-		}
-		l, verdict := s.decide(assumptions)
-		if verdict == satisfied && s.circle() {
-			s.conflicts++
-			if !s.resolve() {
-				return refuted, false
-			}
-			continue
-		}
-		if verdict != undecided {
-			return verdict, false
-		}
-		s.open()
-		s.set(l, reason{})
+func (s *search) descend(goal lit, fixed []lit, until, limit int64) (v verdict, restart bool) {
+	floor := int32(0)
+	if len(fixed) > 0 {
+		floor = 2
 	}
+	for !s.impossible {
+		if !s.propagate() {
+			if s.conflicts++; !s.resolve(floor) {
+				return refuted, false
+			}
+			continue
+		}
+		switch {
+		case s.conflicts >= limit, s.next < len(s.events):
+			return undecided, false
+		case s.conflicts >= until:
+			return undecided, true
+		case s.level() == 0:
+			if s.fails(goal) {
+				return refuted, false
+			}
+			s.open()
+			s.set(goal, reason{})
+		case s.level() == 1 && len(fixed) > 0:
+			if !s.fix(fixed) {
+				return refuted, false
+			}
+		default:
+			l := s.picker.pick(s)
+			if l.s >= 0 {
+				s.open()
+				s.set(l, reason{})
+			} else if !s.circle() {
+				return satisfied, false
+			} else if s.conflicts++; !s.resolve(floor) {
+				return refuted, false
+			}
+		}
+	}
+	return refuted, false
 }
 
-// decide returns the next decision: an assumption that does not hold yet, or what
-// the picker proposes. Without any, the bounds are a schedule.
-func (s *search) decide(assumptions []lit) (lit, verdict) {
-	for _, l := range assumptions {
+// fix makes literals true on a level of their own. It returns false if they
+// contradict what is known.
+func (s *search) fix(fixed []lit) bool {
+	s.open()
+	for _, l := range fixed {
 		if s.fails(l) {
-			return noLit, refuted
+			return false
 		}
-		if !s.holds(l) {
-			return l, undecided
-		}
+		s.set(l, reason{})
 	}
-	if l := s.picker.pick(s); l.s >= 0 {
-		return l, undecided
-	}
-	return noLit, satisfied
+	return true
 }
 
 // luby is the i-th number of the sequence 1 1 2 1 1 2 4 ..., i from 1 (Luby,

@@ -9,8 +9,8 @@ import (
 // tactic chooses the values that a worker tries to beat. It strides away from its
 // end of the gap while that is easy, and back when it is not.
 type tactic struct {
-	up     bool // from the bound upward, else from the best plan downward
-	stride int64
+	up     bool  // from the bound upward, else from the best plan downward
+	stride int64 // 0 before the first try
 	budget int64 // conflicts for one try
 }
 
@@ -30,9 +30,10 @@ func (b *board) work(ctx context.Context, i, n int) {
 		tactics = tactics[i%2 : i%2+1]
 	}
 	for t := range tactics {
-		tactics[t].stride, tactics[t].budget = 1, firstBudget
+		tactics[t].budget = firstBudget
 	}
 	var seen *hint
+	near := newNeighbours(b.f, b.o.Seed+uint64(i))
 	for turn := 0; ; turn++ {
 		lo, hi, h, done := b.window()
 		if done || ctx.Err() != nil {
@@ -46,7 +47,11 @@ func (b *board) work(ctx context.Context, i, n int) {
 			s.suggest(h)
 			seen = h
 		}
-		b.try(ctx, s, &tactics[turn%len(tactics)], lo, hi)
+		t := &tactics[turn%len(tactics)]
+		v := b.try(ctx, s, t, lo, hi)
+		if !t.up && v == undecided && h != nil {
+			near.improve(ctx, b, s, h, hi, t.budget)
+		}
 		b.mu.Lock()
 		b.count[i] = s.conflicts
 		b.mu.Unlock()
@@ -54,13 +59,16 @@ func (b *board) work(ctx context.Context, i, n int) {
 }
 
 // try looks for a plan at most as good as the tactic's target.
-func (b *board) try(ctx context.Context, s *search, t *tactic, lo, hi int64) {
+func (b *board) try(ctx context.Context, s *search, t *tactic, lo, hi int64) verdict {
+	if t.stride == 0 {
+		t.stride = max(1, (hi-lo)/4)
+	}
 	target := hi - t.stride
 	if t.up {
 		target = lo + t.stride - 1
 	}
 	target = min(max(target, lo), hi-1)
-	v := s.run(ctx, []lit{atMost(0, target)}, t.budget)
+	v := s.run(ctx, atMost(0, target), nil, t.budget)
 	if v == satisfied {
 		b.found(s.plan())
 	}
@@ -75,4 +83,5 @@ func (b *board) try(ctx context.Context, s *search, t *tactic, lo, hi int64) {
 	case t.stride > 1:
 		t.stride /= 2
 	}
+	return v
 }
