@@ -84,7 +84,8 @@ func NewResult(p *model.Problem) *Result {
 // Offer evaluates a plan, has the judge test every rule, and keeps it if it is
 // better than the plan that r holds, or the first. It reports whether it did. A
 // plan that meets the bound makes the result Optimal: by BoundProof, unless Raise
-// has raised the bound.
+// has raised the bound. Engine then says what found the plan, or bound if the
+// heuristics did.
 //
 // Errors: those of model.Evaluate, one that wraps *constraints.RuleError for a
 // plan that breaks a rule, and one for a value below the bound, which is a fault
@@ -145,7 +146,10 @@ func (r *Result) settle() bool {
 	}
 	r.Status = Optimal
 	if r.Proof == NoProof {
-		r.Engine, r.Proof = "bound", BoundProof
+		r.Proof = BoundProof
+		if r.Engine == "heuristic" {
+			r.Engine = "bound"
+		}
 	}
 	return true
 }

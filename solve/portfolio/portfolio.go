@@ -1,5 +1,6 @@
-// Package portfolio puts the ways to a plan together: the bound and the
-// heuristics first; when they meet, the plan is proved best.
+// Package portfolio puts the ways to a plan together: the bound and the heuristics
+// first; when they meet, the plan is proved best. Else exact engines search until
+// value and bound meet or time is up.
 package portfolio
 
 import (
@@ -7,63 +8,206 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/flexpipe/flexpipe/constraints"
-	"github.com/flexpipe/flexpipe/constraints/bound"
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/heuristics"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/solve"
+	"github.com/flexpipe/flexpipe/solve/lcg"
+	"github.com/flexpipe/flexpipe/solve/periodic"
+	"github.com/flexpipe/flexpipe/solve/proof"
+	"github.com/flexpipe/flexpipe/solve/sat"
+)
+
+// Mode says which ways to a plan are taken.
+type Mode uint8
+
+// The modes.
+const (
+	Auto      Mode = iota // all of them, as far as the size allows
+	Exact                 // the same, but a problem that no exact engine can take is an error
+	Heuristic             // bound and heuristics only
 )
 
 // Options steer a solve. The time limit is the context's.
 type Options struct {
 	Seed     uint64
-	Workers  int                       // goroutines, at least 1; does not change the result of a search that is not cut short
-	Progress func(heuristics.Progress) // may be nil; called from one goroutine at a time
+	Workers  int            // goroutines, at least 1
+	Mode     Mode           // see there
+	Engine   string         // the exact engine that searches; "": the best for the problem
+	Progress func(Progress) // may be nil; called from one goroutine at a time
+
+	// Unchecked leaves search proofs unverified.
+	Unchecked bool
+	// NewTrace, if not nil, makes a further reader for the proof of each search, such
+	// as a file.
+	NewTrace func() solve.Trace
+}
+
+// Progress tells how far a solve is.
+type Progress struct {
+	Engine    string     // heuristic, or the name of an exact engine
+	Value     model.Time // of the best plan so far, in ticks; model.Absent if there is none
+	Bound     model.Time // proven so far, in ticks
+	Rule      string     // heuristic: what found the best plan
+	Tries     int        // heuristic: rules decoded so far
+	Limit     int        // heuristic: rules that will be decoded at most
+	Conflicts int64      // exact engines
 }
 
 // maxOps is the number of operations of the largest plans that are built; each
 // takes some 40 bytes on the way.
 const maxOps = 1 << 28
 
-// Solve returns the best plan that the heuristics find for the problem's
-// objective, with the proven lower bound. When the context's deadline passes, it
-// returns the best plan so far, at least the first; when it is canceled, the best
-// plan so far, or status Unknown if there is none. An error means a fault of the
-// program, such as a plan that the judge rejects; it is never a property of the
-// problem.
+// Engines returns the exact engines, the one to try first before the others.
+func Engines() []solve.Solver { return []solve.Solver{lcg.New(), sat.New(), periodic.New()} }
+
+// Lookup returns the exact engine with a name. Errors: one that lists the names.
+func Lookup(name string) (solve.Solver, error) {
+	var names []string
+	for _, e := range Engines() {
+		if e.Name() == name {
+			return e, nil
+		}
+		names = append(names, e.Name())
+	}
+	return nil, fmt.Errorf("there is no engine %q, there are %v", name, names)
+}
+
+// Solve returns the best plan that it finds for the problem's objective, with the
+// proven lower bound. When the context's deadline passes, it returns the best plan
+// so far, at least the first; when it is canceled, the best plan so far, or status
+// Unknown if there is none.
+//
+// Errors: a *solve.FeatureError in mode Exact, or with an engine named, if that
+// engine cannot take the problem; else an error means a fault of the program, such
+// as a plan that the judge rejects; it is never a property of the problem.
 func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, error) {
-	if r := infeasible(p); r != nil {
+	engine, err := choose(p, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := solve.NewResult(p)
+	if r.Status == solve.Infeasible {
 		return r, nil
 	}
-	r := bounded(p)
 	if p.NumOps() > maxOps {
 		r.Reason = fmt.Sprintf("a plan of %d operations is too large to build, up to %d are: take fewer micro-batches", p.NumOps(), maxOps)
 		return r, nil
 	}
-	found, err := heuristics.Search(ctx, p, heuristics.Options{
-		Seed: o.Seed, Workers: o.Workers, Target: r.Bound, Progress: o.Progress,
-	})
+	if err := search(ctx, p, &o, r); err != nil {
+		return nil, err
+	}
+	if engine == nil || r.Status == solve.Optimal || errors.Is(ctx.Err(), context.Canceled) && r.Plan == nil {
+		return r, nil
+	}
+	return r, exact(ctx, p, &o, r, engine)
+}
+
+// choose returns the exact engine for a problem, nil for none.
+func choose(p *model.Problem, o *Options) (solve.Solver, error) {
+	if o.Mode == Heuristic {
+		return nil, nil
+	}
+	if o.Engine != "" {
+		e, err := Lookup(o.Engine)
+		if err != nil {
+			return nil, err
+		}
+		return e, e.Refuses(p)
+	}
+	e := Engines()[0]
+	if err := e.Refuses(p); err != nil {
+		if o.Mode == Exact {
+			return nil, err
+		}
+		return nil, nil
+	}
+	return e, nil
+}
+
+// search lets the heuristics look for a plan.
+func search(ctx context.Context, p *model.Problem, o *Options, r *solve.Result) error {
+	options := heuristics.Options{Seed: o.Seed, Workers: o.Workers, Target: r.Bound}
+	if o.Progress != nil {
+		options.Progress = func(h heuristics.Progress) {
+			o.Progress(Progress{Engine: "heuristic", Value: h.Value, Bound: h.Target, Rule: h.Rule, Tries: h.Tries, Limit: h.Limit})
+		}
+	}
+	found, err := heuristics.Search(ctx, p, options)
 	var memory *cssr.MemoryError
 	switch {
 	case errors.As(err, &memory):
 		r.Reason = fmt.Sprintf("the heuristics found no order that fits: a single micro-batch needs %s on %s, whose limit is %s; this is no proof that there is none",
 			p.Pipeline.MemoryUnit.SizeUp(int64(memory.Need)), p.DeviceName(memory.Device), p.FormatMemory(memory.Limit))
-		return r, nil
+		return nil
 	case errors.Is(err, context.Canceled):
 		r.Reason = "interrupted before the first plan"
-		return r, nil
+		return nil
 	case err != nil:
-		return nil, err
+		return err
 	}
-	if err := judge(r, p, found.Plan); err != nil {
-		return nil, err
+	if _, err := r.Offer(p, found.Plan, "heuristic"); err != nil {
+		return err
 	}
 	r.Rule = found.Rule
 	if r.Status == solve.Feasible && ctx.Err() == nil {
 		r.Reason = fmt.Sprintf("the search budget is spent, %d rules tried", found.Tries)
 	}
-	return r, nil
+	return nil
+}
+
+// exact lets an engine improve and prove what r holds.
+func exact(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, engine solve.Solver) error {
+	options := solve.Options{Seed: o.Seed, Workers: o.Workers, Incumbent: r.Plan, Bound: r.Bound, NewTrace: newTrace(p, o)}
+	if o.Progress != nil {
+		options.Progress = func(e solve.Progress) {
+			o.Progress(Progress{Engine: e.Engine, Value: e.Value, Bound: e.Bound, Conflicts: e.Conflicts})
+		}
+	}
+	found, err := engine.Solve(ctx, p, options)
+	if err != nil {
+		return err
+	}
+	return merge(p, r, found)
+}
+
+// newTrace returns what makes the readers of search proofs: the checker, and what
+// the caller wants.
+func newTrace(p *model.Problem, o *Options) func() solve.Trace {
+	if o.Unchecked {
+		return o.NewTrace
+	}
+	return func() solve.Trace {
+		checker, err := proof.New(p)
+		if err != nil {
+			panic(err) // the engine would have refused the problem
+		}
+		if o.NewTrace == nil {
+			return checker
+		}
+		return proof.Tee(checker, o.NewTrace())
+	}
+}
+
+// merge takes over what an engine found.
+func merge(p *model.Problem, r, found *solve.Result) error {
+	r.Reason, r.Stats = found.Reason, found.Stats
+	if found.Status == solve.Infeasible {
+		return r.Exclude(found.Engine, found.Proof)
+	}
+	if found.Plan != nil {
+		better, err := r.Offer(p, found.Plan, found.Engine)
+		if err != nil {
+			return err
+		}
+		if better {
+			r.Rule = ""
+		}
+	}
+	if found.Bound > r.Bound {
+		return r.Raise(found.Bound, found.Engine, found.Proof)
+	}
+	return nil
 }
 
 // JudgePlan returns the result of a plan that came from elsewhere, such as a
@@ -71,48 +215,10 @@ func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, err
 // or status Infeasible if the problem is. Errors: those of model.Evaluate, and
 // one that wraps *constraints.RuleError for a plan that breaks a rule.
 func JudgePlan(p *model.Problem, plan *model.Plan) (*solve.Result, error) {
-	if r := infeasible(p); r != nil {
+	r := solve.NewResult(p)
+	if r.Status == solve.Infeasible {
 		return r, nil
 	}
-	r := bounded(p)
-	return r, judge(r, p, plan)
-}
-
-// infeasible returns the result of a problem that has no plan, nil if that is
-// not proved.
-func infeasible(p *model.Problem) *solve.Result {
-	no := bound.Infeasible(p)
-	if no == nil {
-		return nil
-	}
-	return &solve.Result{Status: solve.Infeasible, Engine: "bound", Proof: solve.BoundProof, Reason: no.Reason}
-}
-
-// bounded returns a result that holds the bound alone.
-func bounded(p *model.Problem) *solve.Result {
-	lower := bound.Lower(p)
-	return &solve.Result{Bound: lower.Value, BoundReason: lower.Reason}
-}
-
-// judge evaluates a plan, has the judge test every rule, and fills in what
-// follows from the plan. The bound of r must be set before.
-func judge(r *solve.Result, p *model.Problem, plan *model.Plan) error {
-	tl, err := model.Evaluate(p, plan)
-	if err != nil {
-		return err
-	}
-	if err := constraints.Check(p, plan, tl).Err(); err != nil {
-		return fmt.Errorf("the judge rejects the plan: %w", err)
-	}
-	r.Status, r.Plan, r.Timeline = solve.Feasible, plan, tl
-	r.Metrics = model.Measure(p, plan, tl)
-	r.Value = r.Metrics.Value(p.Pipeline.Objective)
-	r.Engine = "heuristic"
-	switch {
-	case r.Value == r.Bound:
-		r.Status, r.Engine, r.Proof = solve.Optimal, "bound", solve.BoundProof
-	case r.Value < r.Bound:
-		return fmt.Errorf("the bound %d is above the value %d of a judged plan: this is a fault of the bound", r.Bound, r.Value)
-	}
-	return nil
+	_, err := r.Offer(p, plan, "heuristic")
+	return r, err
 }

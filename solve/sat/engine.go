@@ -1,0 +1,130 @@
+package sat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/flexpipe/flexpipe/constraints"
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve"
+)
+
+// The sizes that are not refused, or at which a search gives up.
+const (
+	maxOps     = 1 << 12 // operations
+	maxStarts  = 1 << 20 // operations times the units that the busiest device works
+	maxClauses = 1 << 22 // of a formula; each takes some 100 bytes
+)
+
+const name = "sat"
+
+// Engine is the search for plans by satisfiability. It has no state, and gini
+// nothing that a seed could change.
+type Engine struct{}
+
+// New returns the engine.
+func New() *Engine { return &Engine{} }
+
+// Name returns "sat".
+func (*Engine) Name() string { return name }
+
+// Refuses returns nil, or a *solve.FeatureError for a problem of too many
+// operations or too many units of time. Every other feature is honoured. Cost
+// O(operations).
+func (*Engine) Refuses(p *model.Problem) error {
+	refuse := func(format string, args ...any) error {
+		return &solve.FeatureError{Engine: name, Feature: fmt.Sprintf(format, args...)}
+	}
+	n := p.NumOps()
+	if n > maxOps {
+		return refuse("%d operations (at most %d)", n, maxOps)
+	}
+	for a := range constraints.Alternatives(p) {
+		if !slices.Equal(p.Rows[a.Fused].Preds, p.Rows[a.Split[0]].Preds) {
+			return refuse("a choice between operations that wait for different ones")
+		}
+	}
+	if units := busiest(p) / unit(p); units > maxStarts/model.Time(max(1, n)) {
+		return refuse("a horizon of at least %d units of time for %d operations (at most %d)", units, n, maxStarts/n)
+	}
+	return nil
+}
+
+// busiest returns the ticks that some device is occupied whatever the plan
+// chooses, the most of any. Cost O(operations).
+func busiest(p *model.Problem) model.Time {
+	most := model.Time(0)
+	for _, rows := range p.RowsOn {
+		work := model.Time(0)
+		for _, r := range rows {
+			if p.Rows[r].Choice != model.Always {
+				continue
+			}
+			for k := range p.Count(int(r)) {
+				work += p.DurationIn(int(r), k)
+			}
+		}
+		most = max(most, work)
+	}
+	return most
+}
+
+// unit returns the greatest common divisor of all lengths and lags, 1 if all are
+// zero. Cost O(operations).
+func unit(p *model.Problem) model.Time {
+	g := model.Time(0)
+	for r := range p.Rows {
+		for k := range p.Count(r) {
+			g = gcd(g, p.DurationIn(r, k))
+		}
+		for _, pred := range p.Rows[r].Preds {
+			g = gcd(g, pred.Lag)
+		}
+	}
+	return max(1, g)
+}
+
+func gcd(a, b model.Time) model.Time {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// Solve probes values by assumptions, from the bound upwards and from the best
+// plan downwards in turn. A second worker does the latter only, a third the
+// former, more are not used. With one worker each probe runs to its end, so that
+// the result depends on nothing else.
+//
+// For the objective span a plan is measured with every operation as early as its
+// orders allow, and the formula demands that in the end; only where operations of
+// no length hold each other up may it not see that one could start earlier. Then
+// the result can be feasible with a gap although nothing is left to probe.
+//
+// Cost: exponential in the number of operations; a formula takes up to some
+// hundred MB for each worker. See solve.Solver for the errors.
+func (e *Engine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (*solve.Result, error) {
+	if err := e.Refuses(p); err != nil {
+		return nil, err
+	}
+	r := solve.NewResult(p)
+	if r.Status == solve.Infeasible {
+		return r, nil
+	}
+	if o.Bound > r.Bound {
+		if err := r.Raise(o.Bound, "another engine", solve.SearchProof); err != nil {
+			return nil, err
+		}
+	}
+	if o.Incumbent != nil {
+		if _, err := r.Offer(p, o.Incumbent, "incumbent"); err != nil {
+			return nil, fmt.Errorf("the incumbent: %w", err)
+		}
+	}
+	if r.Status == solve.Optimal {
+		return r, nil
+	}
+	s := newSearch(p, o, r)
+	return r, s.run(ctx)
+}
