@@ -17,7 +17,11 @@ type Pattern struct {
 	Period model.Time
 	Starts []model.Time // by row, of micro-batch 0; model.Absent for rows of the other case of a choice
 	Span   model.Time   // from the first start of a micro-batch to its last end
-	Proved bool         // no pattern has a smaller period
+
+	// Proved says that no pattern has a smaller period. Patterns in which rows of
+	// length 0 that start at one moment run in another order than that of the
+	// precedences are not counted; with memory limits they may differ.
+	Proved bool
 }
 
 // Options steer Find. The zero value is valid.
