@@ -60,3 +60,16 @@ type FeatureError struct {
 func (e *FeatureError) Error() string {
 	return fmt.Sprintf("engine %s cannot solve problems with %s", e.Engine, e.Feature)
 }
+
+// LateStarts is the reason of a result whose bound an engine cannot raise because a
+// schedule meets it that no plan says: some device would have to start later than its
+// order demands, to be busy for a shorter time.
+const LateStarts = "a smaller span is possible only if a device starts later than its order demands, which plans do not say"
+
+// Ended is the reason of a result whose search the context ended.
+func Ended(ctx context.Context) string {
+	if ctx.Err() == context.DeadlineExceeded {
+		return "the time limit ended the search"
+	}
+	return "interrupted"
+}

@@ -20,6 +20,7 @@ type board struct {
 	mu     sync.Mutex
 	result *solve.Result
 	hint   *hint // of the best plan, nil without any
+	late   bool  // a schedule meets the bound that no plan says, see solve.LateStarts
 	fault  error
 	cancel context.CancelFunc
 	count  []int64 // by worker: conflicts
@@ -68,7 +69,7 @@ func (b *board) conflicts() int64 {
 }
 
 func (b *board) done() bool {
-	return b.fault != nil || b.result.Status == solve.Optimal || b.result.Status == solve.Infeasible
+	return b.fault != nil || b.late || b.result.Status == solve.Optimal || b.result.Status == solve.Infeasible
 }
 
 // window returns the bounds between which the best value lies: at least lo, and
@@ -83,11 +84,21 @@ func (b *board) window() (lo, hi int64, h *hint, done bool) {
 	return int64(b.result.Bound), hi, b.hint, b.done()
 }
 
-// found proposes the schedule that a search holds.
-func (b *board) found(plan *model.Plan) {
+// found proposes the schedule that a search holds for a target. The plan may be worse
+// than that only for the span; if the target is the bound, the search is over.
+func (b *board) found(plan *model.Plan, target int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fail(b.offer(plan))
+	before := b.hint
+	err := b.offer(plan)
+	if err == nil && int64(b.result.Value) > target && !b.f.span {
+		err = fmt.Errorf("the schedule found for %d gives a plan of %d: this is a fault of the engine", target, b.result.Value)
+	}
+	if err == nil && int64(b.result.Value) > target && target <= int64(b.result.Bound) && b.hint == before {
+		b.late = true
+		b.result.Reason = solve.LateStarts
+	}
+	b.fail(err)
 }
 
 // raise notes what a search has proved.

@@ -64,5 +64,8 @@ func (e engine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (*
 		return r, err
 	}
 	b.run(ctx, max(1, o.Workers))
+	if !b.done() {
+		r.Reason = solve.Ended(ctx)
+	}
 	return r, b.fault
 }

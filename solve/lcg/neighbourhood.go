@@ -35,7 +35,7 @@ func (n *neighbours) improve(ctx context.Context, b *board, s *search, h *hint, 
 		n.fix(s, h)
 		v := s.run(ctx, atMost(0, hi-1), n.lits, neighbourBudget)
 		if v == satisfied {
-			b.found(s.plan())
+			b.found(s.plan(), hi-1)
 			s.back(0)
 			return
 		}

@@ -70,7 +70,7 @@ func (b *board) try(ctx context.Context, s *search, t *tactic, lo, hi int64) ver
 	target = min(max(target, lo), hi-1)
 	v := s.run(ctx, atMost(0, target), nil, t.budget)
 	if v == satisfied {
-		b.found(s.plan())
+		b.found(s.plan(), target)
 	}
 	s.back(0)
 	switch {

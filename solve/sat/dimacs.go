@@ -59,7 +59,6 @@ func (s *system) formulaFor(value model.Time) *encoding {
 	}
 	v := min(value/s.unit, s.horizon)
 	if s.p.Pipeline.Objective == model.Span {
-		s.supported = true
 		e := s.encode(ctx, s.horizon, v, v+1)
 		e.add(e.atMost(v))
 		return e
@@ -74,7 +73,7 @@ func (e *encoding) comment(w io.Writer, value model.Time) {
 	}
 	fmt.Fprintf(w, "c Unsatisfiable: no, every plan has a larger %v. Satisfiable: yes", e.p.Pipeline.Objective)
 	if e.p.Pipeline.Objective == model.Span {
-		fmt.Fprint(w, ",\nc or operations of no length hold each other up")
+		fmt.Fprint(w, ",\nc or one in which operations start later than their orders demand, which plans do not say")
 	}
 	fmt.Fprintf(w, ".\nc Times below are in units of %d ticks. Variables:\n", e.unit)
 	for _, m := range e.ranges {

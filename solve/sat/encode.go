@@ -48,9 +48,6 @@ func (s *system) encode(ctx context.Context, horizon, from, upTo model.Time) *en
 	e.placeLevels()
 	if s.p.Pipeline.Objective == model.Span {
 		e.spans()
-		if s.supported {
-			e.supports()
-		}
 	} else {
 		e.makespans()
 	}

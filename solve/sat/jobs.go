@@ -43,10 +43,6 @@ type system struct {
 	choices   int
 	horizon   model.Time // no schedule with all operations as early as their order allows ends later
 
-	// supported says that formulas for the span demand that operations start as early
-	// as their order allows.
-	supported bool
-
 	forced  [][2]int32   // pairs of which memory puts the first before the second
 	closure *closure     // who has to wait for whom
 	heads   []model.Time // by job: no earlier start

@@ -1,10 +1,6 @@
 package sat
 
-import (
-	"slices"
-
-	"github.com/flexpipe/flexpipe/model"
-)
+import "github.com/flexpipe/flexpipe/model"
 
 // atMost returns the literal that says that the objective is at most v.
 func (e *encoding) atMost(v model.Time) literal {
@@ -76,68 +72,4 @@ func (e *encoding) spans() {
 			}
 		}
 	}
-}
-
-// supports demands that every operation starts as early as it can: at 0, or when
-// one that it waits for lets it start, or when another one ends on a device.
-func (e *encoding) supports() {
-	endings := make([]runs, len(e.sequences))
-	ends := make([]runs, len(e.jobs))
-	for q := range e.sequences {
-		endings[q] = e.endingsOf(int32(q), ends)
-	}
-	var clause []literal
-	for j := range int32(len(e.jobs)) {
-		job := &e.jobs[j]
-		var rivals []int32
-		for _, d := range job.devices {
-			rivals = append(rivals, e.on[d]...)
-		}
-		slices.Sort(rivals)
-		rivals = slices.Compact(rivals)
-		for t := max(1, e.heads[j]); t <= e.latest[j] && !e.full(); t++ {
-			clause = append(clause[:0], -e.by(j, t), e.by(j, t-1))
-			if job.fused < 0 {
-				clause = append(clause, e.choiceOf(j, true))
-			}
-			for _, a := range e.waits[j] {
-				clause = append(clause, ends[a.from].at(t-a.lag))
-			}
-			for _, q := range rivals {
-				clause = append(clause, endings[q].at(t))
-			}
-			e.add(clause...)
-		}
-	}
-}
-
-// endingsOf makes literals that are true only at times at which an operation of a
-// sequence ends, and in ends the same for each of these.
-func (e *encoding) endingsOf(q int32, ends []runs) runs {
-	first, end := e.window(q)
-	all := e.newRuns(first, end+1)
-	e.meanRun(&all, e.like(q)+" ends at")
-	for _, j := range e.sequences[q] {
-		ends[j] = e.newRuns(e.heads[j]+e.jobs[j].shortest(), min(e.horizon, e.latest[j]+e.jobs[j].longest())+1)
-		e.meanRun(&ends[j], e.p.Name(e.jobs[j].op)+" ends at")
-		for _, c := range e.cases(j) {
-			for t := ends[j].first; ends[j].at(t) != no; t++ {
-				if !c.here {
-					e.add(c.unless, -ends[j].at(t))
-					continue
-				}
-				e.add(c.unless, -ends[j].at(t), e.endBy(j, c.length, t))
-				e.add(c.unless, -ends[j].at(t), -e.endBy(j, c.length, t-1))
-			}
-		}
-	}
-	var clause []literal
-	for t := first; all.at(t) != no; t++ {
-		clause = append(clause[:0], -all.at(t))
-		for _, j := range e.sequences[q] {
-			clause = append(clause, ends[j].at(t))
-		}
-		e.add(clause...)
-	}
-	return all
 }

@@ -18,7 +18,7 @@ type search struct {
 	r     *solve.Result
 	low   model.Time // no objective is smaller
 	high  model.Time // of the best plan; beyond any plan's if there is none
-	stuck bool       // the formula does not see why no better plan follows
+	stuck bool       // the schedule found for a smaller span starts operations later than a plan does
 	err   error      // a fault of the program
 }
 
@@ -50,11 +50,9 @@ func (s *search) run(ctx context.Context) error {
 		return s.r.Exclude(name, solve.SearchProof)
 	case s.low >= s.high || s.r.Reason != "":
 	case s.stuck:
-		s.r.Reason = "operations of no length hold each other up in the schedule that the search found for the next smaller span"
-	case ctx.Err() == context.DeadlineExceeded:
-		s.r.Reason = "the time limit ended the search"
+		s.r.Reason = solve.LateStarts
 	default:
-		s.r.Reason = "interrupted"
+		s.r.Reason = solve.Ended(ctx)
 	}
 	return s.err
 }
@@ -71,9 +69,6 @@ func (s *search) raiseHorizon(ctx context.Context) {
 			return
 		case !e.full():
 			s.probe(ctx, e)
-		}
-		if s.stuck && !s.supported {
-			s.stuck, s.supported = false, true
 		}
 		horizon = 2 * e.horizon
 	}
