@@ -21,6 +21,9 @@ type Options struct {
 	Tries   int        // rules to decode at most for a better value; 0: as many as fit into a fixed amount of work
 	Target  model.Time // a lower bound of the objective: the search ends when it is met
 
+	// Incumbent is a legal plan to improve on, nil if none is known.
+	Incumbent *model.Plan
+
 	// Progress, if not nil, is called after each round with the best plan so far.
 	Progress func(Progress)
 }
@@ -76,6 +79,9 @@ func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 		return nil, err
 	}
 	if err := s.tryNamed(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.tryIncumbent(); err != nil {
 		return nil, err
 	}
 	for !s.done(ctx) && s.tries < s.o.Tries {
@@ -199,6 +205,21 @@ func (s *search) tryNamed(ctx context.Context) error {
 		if improves && m.Fits(s.p) {
 			s.best = &Result{Plan: plan, Value: m.Value(s.p.Pipeline.Objective), Rule: schedule.Name}
 		}
+	}
+	return nil
+}
+
+// tryIncumbent takes the plan given if it is better than the best.
+func (s *search) tryIncumbent() error {
+	if s.o.Incumbent == nil {
+		return nil
+	}
+	m, err := s.measure(s.o.Incumbent)
+	if err != nil {
+		return fmt.Errorf("the incumbent: %w", err)
+	}
+	if value := m.Value(s.p.Pipeline.Objective); value < s.best.Value {
+		s.best = &Result{Plan: s.o.Incumbent, Value: value, Rule: "the plan given"}
 	}
 	return nil
 }

@@ -344,3 +344,36 @@ func start(op model.OpID) int32 { return 1 + int32(op) }
 
 // choiceBegin is the first variable after the starts.
 func (f *form) choiceBegin() int32 { return 1 + int32(len(f.ops)) }
+
+// topological lists the operations so that each comes after all that it waits for.
+func (f *form) topological() []model.OpID {
+	waits := make([]int32, len(f.ops))
+	each := func(op model.OpID, do func(next model.OpID)) {
+		for _, e := range f.edges[low(start(op))] {
+			if v := e.to.variable(); v > 0 && v < f.choiceBegin() {
+				do(model.OpID(v - 1))
+			}
+		}
+	}
+	var order []model.OpID
+	for _, q := range f.seqs {
+		for _, op := range q.ops {
+			each(op, func(next model.OpID) { waits[next]++ })
+		}
+	}
+	for _, q := range f.seqs {
+		for _, op := range q.ops {
+			if waits[op] == 0 {
+				order = append(order, op)
+			}
+		}
+	}
+	for k := 0; k < len(order); k++ {
+		each(order[k], func(next model.OpID) {
+			if waits[next]--; waits[next] == 0 {
+				order = append(order, next)
+			}
+		})
+	}
+	return order
+}

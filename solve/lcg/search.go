@@ -2,6 +2,7 @@ package lcg
 
 import (
 	"context"
+	"slices"
 
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/solve"
@@ -34,7 +35,9 @@ type search struct {
 	impossible bool // there is no schedule at all
 }
 
-func newSearch(f *form, trace solve.Trace) *search {
+// newSearch returns a search that has drawn all consequences of the problem, unless
+// the context ended before.
+func newSearch(ctx context.Context, f *form, trace solve.Trace) *search {
 	n := f.vars.Count()
 	s := &search{form: f, nogoodStep: 1, trace: trace}
 	s.ub, s.last = make([]int64, 2*n), make([]int32, 2*n)
@@ -43,7 +46,7 @@ func newSearch(f *form, trace solve.Trace) *search {
 		s.last[i] = -1
 	}
 	s.guesses = make([]guess, f.guesses)
-	s.ctx = context.Background()
+	s.ctx = ctx
 	s.domains()
 	s.learner.init(s)
 	s.memory.init(s)
@@ -97,16 +100,34 @@ func (s *search) root() {
 			}
 		}
 	}
-	// Every bound of every variable has its edges to push once.
-	for sd := range side(2 * s.vars.Count()) {
-		if !s.pushEdges(sd) {
-			s.failAtRoot()
-			return
-		}
-	}
-	if !s.propagate() {
+	if !s.pushAll() || !s.propagate() {
 		s.failAtRoot()
 	}
+}
+
+// pushAll pushes every bound once along its edges: starts in an order in which each is
+// final when its turn comes, forward for the earliest and backward for the latest.
+func (s *search) pushAll() bool {
+	order := s.topological()
+	for _, op := range order {
+		if !s.pushEdges(low(start(op))) {
+			return false
+		}
+	}
+	if !s.pushEdges(high(0)) {
+		return false
+	}
+	for v := s.choiceBegin(); v < int32(s.vars.Count()); v++ {
+		if !s.pushEdges(low(v)) || !s.pushEdges(high(v)) {
+			return false
+		}
+	}
+	for _, op := range slices.Backward(order) {
+		if !s.pushEdges(high(start(op))) {
+			return false
+		}
+	}
+	return true
 }
 
 // setOrder makes a position fact known that precedences imply.

@@ -24,7 +24,7 @@ func (b *board) work(ctx context.Context, i, n int) {
 		trace = b.o.NewTrace()
 		b.mu.Unlock()
 	}
-	s := newSearch(b.f, trace)
+	s := newSearch(ctx, b.f, trace)
 	tactics := []tactic{{up: true}, {up: false}}
 	if n > 1 {
 		tactics = tactics[i%2 : i%2+1]

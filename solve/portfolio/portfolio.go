@@ -94,13 +94,51 @@ func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, err
 		r.Reason = fmt.Sprintf("a plan of %d operations is too large to build, up to %d are: take fewer micro-batches", p.NumOps(), maxOps)
 		return r, nil
 	}
-	if err := search(ctx, p, &o, r); err != nil {
-		return nil, err
+	if o.Mode == Heuristic {
+		return r, search(ctx, p, &o, r, 0)
 	}
-	if engine == nil || r.Status == solve.Optimal || errors.Is(ctx.Err(), context.Canceled) && r.Plan == nil {
-		return r, nil
+	for _, step := range steps(p, &o, engine) {
+		if err := step(ctx, r); err != nil {
+			return nil, err
+		}
+		if r.Status == solve.Optimal || r.Status == solve.Infeasible || ctx.Err() != nil {
+			break
+		}
 	}
-	return r, exact(ctx, p, &o, r, engine)
+	return r, nil
+}
+
+// A step improves a result until it is done, or the context ends.
+type step func(ctx context.Context, r *solve.Result) error
+
+// quickTries is how many rules the heuristics try before anything else, and
+// searchable the number of operations from which on they try all theirs before an
+// exact engine begins: where that finds better plans sooner, up to there it does.
+const (
+	quickTries = 64
+	searchable = 20_000
+)
+
+// steps lists what is done for a problem: a first look by the heuristics, the steady
+// state, the other heuristics for large problems, the exact engine.
+func steps(p *model.Problem, o *Options, engine solve.Solver) []step {
+	heuristic := func(tries int) step {
+		return func(ctx context.Context, r *solve.Result) error { return search(ctx, p, o, r, tries) }
+	}
+	with := func(e solve.Solver) step {
+		return func(ctx context.Context, r *solve.Result) error { return run(ctx, p, o, r, e) }
+	}
+	list := []step{heuristic(quickTries)}
+	if e := periodic.New(); o.Engine != e.Name() && e.Refuses(p) == nil {
+		list = append(list, with(e))
+	}
+	if engine == nil || p.NumOps() > searchable {
+		list = append(list, heuristic(0))
+	}
+	if engine != nil {
+		list = append(list, with(engine))
+	}
+	return list
 }
 
 // choose returns the exact engine for a problem, nil for none.
@@ -125,9 +163,10 @@ func choose(p *model.Problem, o *Options) (solve.Solver, error) {
 	return e, nil
 }
 
-// search lets the heuristics look for a plan.
-func search(ctx context.Context, p *model.Problem, o *Options, r *solve.Result) error {
-	options := heuristics.Options{Seed: o.Seed, Workers: o.Workers, Target: r.Bound}
+// search lets the heuristics look for a plan, with at most so many tries; 0 means as
+// many as they think fit.
+func search(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, tries int) error {
+	options := heuristics.Options{Seed: o.Seed, Workers: o.Workers, Target: r.Bound, Tries: tries, Incumbent: r.Plan}
 	if o.Progress != nil {
 		options.Progress = func(h heuristics.Progress) {
 			o.Progress(Progress{Engine: "heuristic", Value: h.Value, Bound: h.Target, Rule: h.Rule, Tries: h.Tries, Limit: h.Limit})
@@ -146,18 +185,21 @@ func search(ctx context.Context, p *model.Problem, o *Options, r *solve.Result) 
 	case err != nil:
 		return err
 	}
-	if _, err := r.Offer(p, found.Plan, "heuristic"); err != nil {
+	better, err := r.Offer(p, found.Plan, "heuristic")
+	if err != nil {
 		return err
 	}
-	r.Rule = found.Rule
+	if better {
+		r.Rule = found.Rule
+	}
 	if r.Status == solve.Feasible && ctx.Err() == nil {
 		r.Reason = fmt.Sprintf("the search budget is spent, %d rules tried", found.Tries)
 	}
 	return nil
 }
 
-// exact lets an engine improve and prove what r holds.
-func exact(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, engine solve.Solver) error {
+// run lets an engine improve and prove what r holds.
+func run(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, engine solve.Solver) error {
 	options := solve.Options{Seed: o.Seed, Workers: o.Workers, Incumbent: r.Plan, Bound: r.Bound, NewTrace: newTrace(p, o)}
 	if o.Progress != nil {
 		options.Progress = func(e solve.Progress) {
@@ -201,7 +243,7 @@ func merge(p *model.Problem, r, found *solve.Result) error {
 			return err
 		}
 		if better {
-			r.Rule = ""
+			r.Rule = found.Rule
 		}
 	}
 	if found.Bound > r.Bound {

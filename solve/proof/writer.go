@@ -104,6 +104,10 @@ func (f *Writer) Forget(nogood int64) {
 // Lower implements solve.Trace. A Writer verifies nothing.
 func (f *Writer) Lower() model.Time { return model.Absent }
 
+// Claims returns the largest bound that what was told so far claims: model.Absent if
+// none, solve.Excluded if there is no schedule.
+func (f *Writer) Claims() model.Time { return f.bound }
+
 // Close ends the file and returns the first error. It does not close what the Writer
 // writes to. Nothing may be told afterwards.
 func (f *Writer) Close() error {
