@@ -10,21 +10,27 @@ import (
 	"github.com/flexpipe/flexpipe/solve"
 )
 
-// board is what the workers of a solve share: the best plan and the best bound. A
-// worker reads bounds to choose what to try next, never as facts, so that each
-// proof stands alone.
+// board is what the workers of a solve share: the best plan and the best bound. They
+// work in rounds of a fixed amount of work each. Within a round a worker knows only
+// what was known when it began and what it finds itself; then the findings are taken
+// over in the order of the workers. So the result does not depend on how fast each one
+// is. Workers read bounds to choose what to try next, never as facts: each proof
+// stands alone.
 type board struct {
-	f *form
-	o solve.Options
-
-	mu     sync.Mutex
+	f      *form
+	o      solve.Options
 	result *solve.Result
 	hint   *hint // of the best plan, nil without any
 	late   bool  // a schedule meets the bound that no plan says, see solve.LateStarts
-	fault  error
-	cancel context.CancelFunc
-	count  []int64 // by worker: conflicts
+
+	workers []*worker
 }
+
+// Work of a round, in units of about one propagated bound.
+const (
+	firstRound = 30_000
+	lastRound  = 500_000
+)
 
 func newBoard(p *model.Problem, r *solve.Result, o solve.Options) (*board, error) {
 	b := &board{f: newForm(p), o: o, result: r}
@@ -44,118 +50,121 @@ func (b *board) offer(plan *model.Plan) error {
 	}
 	if better {
 		b.hint = newHint(b.f, b.result.Plan, b.result.Timeline)
+	}
+	return nil
+}
+
+func (b *board) done() bool {
+	return b.late || b.result.Status == solve.Optimal || b.result.Status == solve.Infeasible
+}
+
+// run searches until all is done or the context ends.
+func (b *board) run(ctx context.Context, workers int) error {
+	for i := range workers {
+		b.workers = append(b.workers, newWorker(b, i, workers))
+	}
+	for units := int64(firstRound); !b.done() && ctx.Err() == nil; units = min(lastRound, units*3/2) {
+		b.round(ctx, units)
+		if err := b.merge(); err != nil {
+			return err
+		}
 		b.report()
 	}
 	return nil
 }
 
+// round lets all workers work. One that closes the gap ends the round for those behind
+// it; those before it might have come to an equal plan, which then counts.
+func (b *board) round(ctx context.Context, units int64) {
+	var group sync.WaitGroup
+	panicked := make([]any, len(b.workers))
+	cancels := make([]context.CancelFunc, len(b.workers))
+	contexts := make([]context.Context, len(b.workers))
+	for i := range b.workers {
+		contexts[i], cancels[i] = context.WithCancel(ctx)
+		defer cancels[i]()
+	}
+	for i, w := range b.workers {
+		w.begin(b)
+		group.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					panicked[i] = fmt.Sprintf("%v\n%s", r, debug.Stack())
+				}
+			}()
+			w.turn(contexts[i], units)
+			if w.closed() {
+				for k := range b.workers {
+					if k > i || !w.better() {
+						cancels[k]()
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, p := range panicked {
+		if p != nil {
+			panic(p) // in the caller's goroutine, where it can be recovered
+		}
+	}
+}
+
+// merge takes over what the workers found.
+func (b *board) merge() error {
+	for _, w := range b.workers {
+		if w.fault != nil {
+			return w.fault
+		}
+		if w.plan != nil {
+			if err := b.offer(w.plan); err != nil {
+				return err
+			}
+		}
+	}
+	for _, w := range b.workers {
+		if err := b.raise(w); err != nil {
+			return err
+		}
+	}
+	for _, w := range b.workers {
+		if w.late == int64(b.result.Bound) && !b.done() {
+			b.late, b.result.Reason = true, solve.LateStarts
+		}
+	}
+	return nil
+}
+
+// raise notes what a worker's search has proved.
+func (b *board) raise(w *worker) error {
+	s := w.s
+	if s.impossible {
+		return b.result.Exclude(Name, s.proof(solve.Excluded))
+	}
+	low := model.Time(s.lo(0))
+	return b.result.Raise(low, Name, s.proof(low))
+}
+
+// proof says what a bound that a search proved rests on.
+func (s *search) proof(value model.Time) solve.Proof {
+	if s.trace != nil && s.trace.Lower() >= value {
+		return solve.CheckedProof
+	}
+	return solve.SearchProof
+}
+
 func (b *board) report() {
+	b.result.Stats = solve.Stats{}
+	for _, w := range b.workers {
+		b.result.Stats.Conflicts += w.s.conflicts
+		b.result.Stats.Learned += w.s.learned
+	}
 	if b.o.Progress == nil {
 		return
 	}
-	p := solve.Progress{Engine: Name, Value: model.Absent, Bound: b.result.Bound, Conflicts: b.conflicts()}
+	p := solve.Progress{Engine: Name, Value: model.Absent, Bound: b.result.Bound, Conflicts: b.result.Stats.Conflicts}
 	if b.result.Plan != nil {
 		p.Value = b.result.Value
 	}
 	b.o.Progress(p)
-}
-
-func (b *board) conflicts() int64 {
-	sum := int64(0)
-	for _, n := range b.count {
-		sum += n
-	}
-	return sum
-}
-
-func (b *board) done() bool {
-	return b.fault != nil || b.late || b.result.Status == solve.Optimal || b.result.Status == solve.Infeasible
-}
-
-// window returns the bounds between which the best value lies: at least lo, and
-// below hi there is no plan yet.
-func (b *board) window() (lo, hi int64, h *hint, done bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	hi = b.f.horizon + 1
-	if b.result.Plan != nil {
-		hi = int64(b.result.Value)
-	}
-	return int64(b.result.Bound), hi, b.hint, b.done()
-}
-
-// found proposes the schedule that a search holds for a target. The plan may be worse
-// than that only for the span; if the target is the bound, the search is over.
-func (b *board) found(plan *model.Plan, target int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before := b.hint
-	err := b.offer(plan)
-	if err == nil && int64(b.result.Value) > target && !b.f.span {
-		err = fmt.Errorf("the schedule found for %d gives a plan of %d: this is a fault of the engine", target, b.result.Value)
-	}
-	if err == nil && int64(b.result.Value) > target && target <= int64(b.result.Bound) && b.hint == before {
-		b.late = true
-		b.result.Reason = solve.LateStarts
-	}
-	b.fail(err)
-}
-
-// raise notes what a search has proved.
-func (b *board) raise(s *search) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	proof := solve.SearchProof
-	low := model.Time(s.lo(0))
-	if s.impossible {
-		if s.trace != nil && s.trace.Lower() == solve.Excluded {
-			proof = solve.CheckedProof
-		}
-		b.fail(b.result.Exclude(Name, proof))
-		return
-	}
-	if s.trace != nil && s.trace.Lower() >= low {
-		proof = solve.CheckedProof
-	}
-	before := b.result.Bound
-	b.fail(b.result.Raise(low, Name, proof))
-	if b.result.Bound > before {
-		b.report()
-	}
-}
-
-func (b *board) fail(err error) {
-	if err != nil && b.fault == nil {
-		b.fault = err
-	}
-	if b.done() && b.cancel != nil {
-		b.cancel()
-	}
-}
-
-// run lets workers search until they are done or the context ends.
-func (b *board) run(ctx context.Context, workers int) {
-	ctx, b.cancel = context.WithCancel(ctx)
-	defer b.cancel()
-	b.count = make([]int64, workers)
-	var group sync.WaitGroup
-	var panicked any
-	for i := range workers {
-		group.Go(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					b.mu.Lock()
-					panicked = fmt.Sprintf("%v\n%s", r, debug.Stack())
-					b.mu.Unlock()
-					b.cancel()
-				}
-			}()
-			b.work(ctx, i, workers)
-		})
-	}
-	group.Wait()
-	if panicked != nil {
-		panic(panicked) // in the caller's goroutine, where it can be recovered
-	}
-	b.result.Stats.Conflicts = b.conflicts()
 }

@@ -63,9 +63,11 @@ func (e engine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (*
 	if err != nil || b.done() {
 		return r, err
 	}
-	b.run(ctx, max(1, o.Workers))
+	if err := b.run(ctx, max(1, o.Workers)); err != nil {
+		return nil, err
+	}
 	if !b.done() {
 		r.Reason = solve.Ended(ctx)
 	}
-	return r, b.fault
+	return r, nil
 }

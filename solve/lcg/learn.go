@@ -227,6 +227,7 @@ func (s *search) redundant(f lit, at int32) bool {
 // conclude tells and stores a nogood, goes back and sets what follows.
 func (s *search) conclude(n nogood) {
 	number := s.tellNogood(n.lits)
+	s.learned++
 	if len(n.lits) == 1 {
 		s.back(0)
 		l := n.lits[0].not()

@@ -1,9 +1,6 @@
 package lcg
 
-import (
-	"context"
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 // Large neighbourhood search (Shaw 1998): most of the best plan is kept, the rest is
 // searched for a better one. What such a search learns holds for the whole problem.
@@ -25,30 +22,26 @@ func newNeighbours(f *form, seed uint64) *neighbours {
 	return &neighbours{rand: rand.New(rand.NewPCG(seed, 0x1c9)), size: firstShare, free: make([]bool, len(f.ops))}
 }
 
-// improve searches neighbourhoods of the best plan with about so many conflicts,
-// until one gives a better plan.
-func (n *neighbours) improve(ctx context.Context, b *board, s *search, h *hint, hi, conflicts int64) {
-	until := s.conflicts + conflicts
-	copy(s.picker.phase, h.phase)
-	for tries := 0; s.conflicts < until && tries < 200 && ctx.Err() == nil; tries++ {
-		n.choose(s, h)
-		n.fix(s, h)
-		v := s.run(ctx, atMost(0, hi-1), n.lits, neighbourBudget)
-		if v == satisfied {
-			b.found(s.plan(), hi-1)
-			s.back(0)
-			return
-		}
-		s.back(0)
-		switch {
-		case s.lo(0) >= hi || s.impossible:
-			return
-		case v == refuted:
-			n.size = min(1, n.size*1.1)
-		default:
-			n.size = max(0.02, n.size/1.1)
-		}
+// improve searches one neighbourhood of the best plan that a worker knows. It returns
+// the conflicts spent, at least one.
+func (n *neighbours) improve(w *worker) int64 {
+	s := w.s
+	before := s.conflicts
+	copy(s.picker.phase, w.hint.phase)
+	n.choose(s, w.hint)
+	n.fix(s, w.hint)
+	v := s.run(atMost(0, w.hi-1), n.lits, neighbourBudget)
+	if v == satisfied {
+		w.found(w.hi - 1)
 	}
+	s.back(0)
+	switch v {
+	case refuted:
+		n.size = min(1, n.size*1.1)
+	case undecided:
+		n.size = max(0.02, n.size/1.1)
+	}
+	return max(1, s.conflicts-before)
 }
 
 // choose frees the operations in a span of time on some neighbouring devices.

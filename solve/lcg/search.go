@@ -14,8 +14,10 @@ type search struct {
 	*form
 	trail
 
-	ctx     context.Context // of the run
-	polls   int             // events propagated, to look at the context now and then
+	ctx     context.Context // of the turn
+	units   int64           // work done: bounds propagated, and windows looked at
+	until   int64           // units at which the turn ends
+	ready   bool            // what holds without any decision has been drawn
 	guesses []guess
 
 	nogoods    []nogood
@@ -31,13 +33,12 @@ type search struct {
 
 	trace      solve.Trace
 	numbered   int64 // nogoods told to trace
+	learned    int64
 	conflicts  int64
 	impossible bool // there is no schedule at all
 }
 
-// newSearch returns a search that has drawn all consequences of the problem, unless
-// the context ended before.
-func newSearch(ctx context.Context, f *form, trace solve.Trace) *search {
+func newSearch(f *form, trace solve.Trace) *search {
 	n := f.vars.Count()
 	s := &search{form: f, nogoodStep: 1, trace: trace}
 	s.ub, s.last = make([]int64, 2*n), make([]int32, 2*n)
@@ -46,13 +47,11 @@ func newSearch(ctx context.Context, f *form, trace solve.Trace) *search {
 		s.last[i] = -1
 	}
 	s.guesses = make([]guess, f.guesses)
-	s.ctx = ctx
 	s.domains()
 	s.learner.init(s)
 	s.memory.init(s)
 	s.windows.init(s)
 	s.picker.init(s)
-	s.root()
 	return s
 }
 
@@ -76,8 +75,12 @@ func (s *search) domains() {
 	}
 }
 
-// root propagates what holds without any decision.
+// root draws what holds without any decision, the first time it is called.
 func (s *search) root() {
+	if s.ready {
+		return
+	}
+	s.ready = true
 	reach := newReach(s.form)
 	for _, p := range s.pairs {
 		for i := range s.seqs[p.a].ops {
@@ -180,7 +183,7 @@ func (s *search) propagate() bool {
 			e := &s.events[s.next]
 			sd, old := e.s, e.old
 			s.next++
-			if s.polls++; s.polls&0xfff == 0 && s.ctx.Err() != nil {
+			if s.units++; s.units&0xfff == 0 && s.ctx.Err() != nil {
 				return true
 			}
 			if !s.wakeNogoods(sd) || !s.pushEdges(sd) || !s.wakeOrder(sd, old) {
@@ -259,10 +262,10 @@ const (
 
 // run looks for a schedule in which goal holds and, if any, everything that is fixed.
 // After satisfied the trail holds it; the caller returns to level 0. Refuted with
-// something fixed says nothing about the goal. conflicts bounds the effort.
-func (s *search) run(ctx context.Context, goal lit, fixed []lit, conflicts int64) verdict {
+// something fixed says nothing about the goal. conflicts bounds the
+// effort, and so do the units of the turn.
+func (s *search) run(goal lit, fixed []lit, conflicts int64) verdict {
 	limit := s.conflicts + conflicts
-	s.ctx = ctx
 	s.back(0)
 	for restart := int64(1); ; restart++ {
 		until := s.conflicts + restartUnit*luby(restart)
@@ -298,7 +301,7 @@ func (s *search) descend(goal lit, fixed []lit, until, limit int64) (v verdict, 
 			continue
 		}
 		switch {
-		case s.conflicts >= limit, s.next < len(s.events):
+		case s.conflicts >= limit, s.units >= s.until, s.next < len(s.events):
 			return undecided, false
 		case s.conflicts >= until:
 			return undecided, true

@@ -163,6 +163,7 @@ func insertionSort(index []int32, key []int64) {
 func (q *windowQueue) overload(s *search, device int32, w *windows) bool {
 	t := &q.tree
 	t.resize(len(w.byBegin))
+	s.units += int64(len(w.byBegin)) / 4
 	for _, i := range w.byEnd {
 		t.insert(int(w.place[i]), w.begin[i], w.dur[i])
 		if end := t.end(); end > w.end[i] {
