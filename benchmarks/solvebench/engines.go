@@ -7,7 +7,9 @@ import (
 
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/solve"
+	"github.com/flexpipe/flexpipe/solve/lcg"
 	"github.com/flexpipe/flexpipe/solve/portfolio"
+	"github.com/flexpipe/flexpipe/solve/sat"
 )
 
 // engine solves a problem within the context's deadline.
@@ -28,8 +30,8 @@ var engines = map[string]engine{
 	"cpsat":     peer{"cpsat.py"},
 	"z3":        peer{"z3peer.py"},
 	"cbc":       peer{"cbc.py"},
-	// "lcg": solver{lcg.New()},
-	// "sat": solver{sat.New()},
+	"lcg":       solver{lcg.New()},
+	"sat":       solver{sat.New()},
 }
 
 func engineNames() []string { return slices.Sorted(maps.Keys(engines)) }

@@ -1,6 +1,9 @@
 package lcg
 
-import "github.com/flexpipe/flexpipe/model"
+import (
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve"
+)
 
 // Edge finding (Carlier and Pinson 1989; Vilím 2004): if a set of operations cannot
 // run together with another one before the set's deadline, the other one comes after
@@ -185,5 +188,5 @@ func (q *windowQueue) startAfter(s *search, device int32, op model.OpID, from, w
 }
 
 func (q *windowQueue) explain(s *search, device int32, from, to int64) explanation {
-	return explanation{rule: ruleWindow, device: int32(s.devices[device].device), op: -1, begin: from, end: to}
+	return explanation{rule: solve.WindowRule, device: int32(s.devices[device].device), op: -1, begin: from, end: to}
 }

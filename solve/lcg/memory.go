@@ -1,6 +1,9 @@
 package lcg
 
-import "github.com/flexpipe/flexpipe/model"
+import (
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve"
+)
 
 // memoryQueue holds the operations whose memory has to be looked at again: those
 // that take memory, when what may stand before them has changed. What a device
@@ -100,7 +103,7 @@ func (m *memoryQueue) look(s *search, op model.OpID, seat *seat) bool {
 		sum += c.least
 		m.counts = append(m.counts, c)
 	}
-	x := explanation{rule: ruleMemory, device: int32(s.devices[seat.device].device), op: op}
+	x := explanation{rule: solve.MemoryRule, device: int32(s.devices[seat.device].device), op: op}
 	if sum > seat.room {
 		s.clashTold(x, m.why(s, op, seat, -1, sum-seat.room-1))
 		return false

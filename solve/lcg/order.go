@@ -1,6 +1,9 @@
 package lcg
 
-import "github.com/flexpipe/flexpipe/model"
+import (
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve"
+)
 
 // beforeLit is the literal that operation x stands before operation y, of another
 // sequence on a common device.
@@ -182,7 +185,7 @@ func (s *search) wakeSpan(v int) bool {
 		if v >= 0 && int32(v) != first && int32(v) != last {
 			continue
 		}
-		x := explanation{rule: ruleSpan, device: int32(d)}
+		x := explanation{rule: solve.SpanRule, device: int32(d)}
 		span := s.hi(0)
 		f, l := s.hi(first), s.lo(last)
 		if !s.tell(atLeast(0, l-f), x, []lit{atMost(first, f), atLeast(last, l)}) {

@@ -282,9 +282,9 @@ func (s *search) run(goal lit, fixed []lit, conflicts int64) verdict {
 }
 
 const (
-	restartUnit = 250
-	keepFirst   = 4000
-	keepStep    = 300
+	restartUnit = 100  // conflicts
+	keepFirst   = 4000 // nogoods kept before the first reduction
+	keepStep    = 300  // and how many more before each further one
 )
 
 // descend decides and propagates until a verdict, or until enough conflicts.
