@@ -29,10 +29,16 @@ run solve examples/zero-bubble-1.5b.yaml --schedule zb-h1 -q
 heading "4. ... and the best plan found within the memory limit"
 run solve examples/zero-bubble-1.5b.yaml --time-limit 10s -o "$out/zero-bubble.json"
 
-heading "5. Half the memory of 1F1B: two chunks per device, there and back"
-run solve examples/v-half-memory.yaml --gantt --time-limit 10s
+heading "5. Half the memory of 1F1B, two chunks per device: heuristics leave a gap ..."
+run solve examples/v-half-memory.yaml --mode heuristic -q
 
-heading "6. A frozen encoder: some stages have no backward pass"
+heading "6. ... and the exact search closes it, with a proof"
+run solve examples/v-half-memory.yaml --gantt -o "$out/v-half.json" --proof "$out/v-half.proof.gz"
+
+heading "7. Is the proof sound? Every step, verified from the file"
+run check "$out/v-half.json" --proof "$out/v-half.proof.gz" -q
+
+heading "8. A frozen encoder: some stages have no backward pass"
 run solve examples/frozen-encoder.yaml --gantt
 
 heading "Next: flexpipe init my.yaml, edit it, flexpipe solve my.yaml"

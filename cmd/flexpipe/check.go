@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -11,11 +13,12 @@ import (
 )
 
 func (p *program) checkCommand() *cli.Command {
+	proofFlag := &cli.StringFlag{Name: "proof", TakesFile: true, Usage: "verify the search proof in this `FILE`, and take its bound"}
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "judge a plan: rules and memory",
 		ArgsUsage: "PLAN",
-		Flags:     commonFlags("write the verdict to this `FILE`", reports),
+		Flags:     append([]cli.Flag{proofFlag}, commonFlags("write the verdict to this `FILE`", reports)...),
 		Action:    p.check,
 	}
 }
@@ -25,11 +28,24 @@ func (p *program) check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	proofName, err := fileOf(c, "proof")
+	if err != nil {
+		return err
+	}
+	if name == standard && proofName == standard {
+		return errors.New("the plan and --proof - both want standard input; name a file for one of them")
+	}
 	file, err := p.loadPlan(name)
 	if err != nil {
 		return err
 	}
 	v := judge(file)
+	if proofName != "" {
+		if err := p.verify(c.Context, v, proofName); err != nil {
+			return err
+		}
+	}
+	v.compareBound()
 	err = p.output(c.String("output"), func(w io.Writer) error {
 		if c.Bool("json") {
 			return writeJSON(w, v.json())
@@ -70,6 +86,9 @@ func (v *verdict) text(w io.Writer, quiet, color bool) {
 	} else {
 		fmt.Fprintf(w, "%s: %s\n", paint(color, red, "fail"), model.Plural(v.total(), "violation"))
 	}
+	if v.proof != nil {
+		fmt.Fprintf(w, "proof: %s\n", v.proofText())
+	}
 }
 
 // summary returns the figures of the plan, nil if it has no timeline.
@@ -91,10 +110,20 @@ func (v *verdict) summary() [][2]string {
 		{"span", p.FormatTime(m.Span)},
 		{"objective", o.String()},
 		{"bound", p.FormatTime(v.bound.Value) + ", " + quality},
-		{"", v.bound.Reason},
+		{"", v.bound.Reason + v.hint()},
 		bubble(p, m),
 		bottleneck(p, m),
 	}
+}
+
+// hint says where more may be proved than check can prove by itself.
+func (v *verdict) hint() string {
+	m := v.metrics
+	searched := slices.Contains(engineNames(), v.file.Provenance.Engine)
+	if v.proof != nil || !searched || v.brokenRules() || v.bound.Value == m.Value(v.file.Problem.Pipeline.Objective) {
+		return ""
+	}
+	return "; a search may have proved more, which --proof FILE verifies"
 }
 
 // table prints a line for each rule.
@@ -125,6 +154,7 @@ type verdictJSON struct {
 	Rules      []ruleResult `json:"rules"`
 	Violations []breach     `json:"violations"` // the first ones of each rule
 	Devices    []deviceJSON `json:"devices"`
+	Proof      *proofJSON   `json:"proof,omitempty"` // absent: no --proof
 }
 
 type figuresJSON struct {
@@ -139,7 +169,7 @@ func (v *verdict) json() verdictJSON {
 	j := verdictJSON{
 		Format: "flexpipe/check", Version: 1, OK: v.ok(),
 		Unit: v.file.Problem.TimeUnit().Name, Objective: pl.Objective.String(),
-		Rules: v.rules(), Violations: v.breaches(), Devices: []deviceJSON{},
+		Rules: v.rules(), Violations: v.breaches(), Devices: []deviceJSON{}, Proof: v.proofJSON(),
 	}
 	if m := v.metrics; m != nil {
 		u := pl.TimeUnit

@@ -57,6 +57,7 @@ func completions() map[string][]string {
 	}
 	return map[string][]string{
 		"--mode":      {"auto", "exact", "heuristic"},
+		"--engine":    engineNames(),
 		"--schedule":  schedules,
 		"--objective": {"makespan", "span"},
 		"--format":    {"ascii", "svg"},
@@ -136,7 +137,7 @@ func bashCompletion(app *cli.App) string {
 		fmt.Fprintf(&commands, "        %s) words=%q flags=%q%s;;\n",
 			c.Name, strings.Join(words, " "), strings.Join(flagNames(c.Flags), " "), files)
 	}
-	flags.WriteString("    --output|-o) files=1;;\n")
+	flags.WriteString("    --output|-o|--proof|--dimacs) files=1;;\n")
 	common := flagNames(commonFlags("", writes))
 	return fmt.Sprintf(bashScript, flags.String(), strings.Join(names, "|"), strings.Join(common, " "), commands.String(), strings.Join(names, " "))
 }

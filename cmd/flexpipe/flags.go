@@ -74,9 +74,21 @@ func oneOf(c *cli.Context, flag string, words ...string) (string, error) {
 	return value, nil
 }
 
+// fileOf returns the file that a flag names, "" if it is not set.
+func fileOf(c *cli.Context, flag string) (string, error) {
+	name := c.String(flag)
+	if c.IsSet(flag) && name == "" {
+		return "", fmt.Errorf("the name after --%s is empty; write a file, or - for standard input or output", flag)
+	}
+	return name, nil
+}
+
 // joined joins words: "a, b or c".
 func joined(words []string, conjunction string) string {
 	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 

@@ -3,8 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -35,6 +40,44 @@ func TestSignals(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the second signal did not end the program")
+	}
+}
+
+// endless is a proof file that never ends, and raises a signal behind its header.
+type endless struct {
+	t      *testing.T
+	header io.Reader
+	lines  int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if n, err := e.header.Read(p); err == nil {
+		return n, nil
+	}
+	if e.lines == 0 {
+		raise(e.t, syscall.SIGINT)
+	}
+	e.lines++
+	return copy(p, fmt.Sprintf("search %d\n", e.lines)), nil
+}
+
+// TestInterruptedCheck demands that a signal ends the verification of a proof.
+func TestInterruptedCheck(t *testing.T) {
+	const config = `{"version": 1, "devices": 1, "micro_batches": 1, "costs": {"forward": 1, "backward_input": 1, "backward_weight": 1}}`
+	plan := filepath.Join(t.TempDir(), "plan.json")
+	runIn(config, "solve", "-", "-q", "-o", plan)
+	_, header, _ := runIn(config, "solve", "-", "-q", "--proof", "-")
+	header, _, _ = strings.Cut(header, "end ")
+	var out, messages bytes.Buffer
+	p := &program{
+		in: &endless{t: t, header: strings.NewReader(header)}, out: &out, err: &messages,
+		env: func(string) string { return "" }, exit: func(int) {},
+	}
+	if code := p.run([]string{"check", plan, "--proof", "-"}); code != exitInterrupted || out.Len() > 0 {
+		t.Errorf("exit code %d, %s%s", code, out.String(), messages.String())
+	}
+	if got := messages.String(); got != "flexpipe: interrupted, the proof is not verified\n" {
+		t.Errorf("the message is %q", got)
 	}
 }
 

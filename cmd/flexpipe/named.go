@@ -41,7 +41,7 @@ func named(problem *model.Problem, s *heuristics.Schedule) (*solve.Result, error
 
 // refuseNamed words the violations of a named schedule.
 func refuseNamed(problem *model.Problem, plan *model.Plan, s *heuristics.Schedule, broken *constraints.RuleError) error {
-	const remedy = "use --mode heuristic instead of --schedule to search for a plan that keeps "
+	const remedy = "leave out --schedule to search for a plan that keeps "
 	if broken.Report.Counts[constraints.RuleMemory] < broken.Report.Total() {
 		return fmt.Errorf("schedule %s breaks a rule here: %w\n%sit", s.Name, broken, remedy)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/flexpipe/flexpipe/heuristics"
 	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/solve/portfolio"
 )
 
 // progressDelay is how long a search runs before it shows progress.
@@ -18,7 +18,7 @@ const progressDelay = time.Second
 
 // progress returns a function that shows how a search is getting on, in a line on
 // standard error that vanishes at the end. It does nothing if nobody would see it.
-func (p *program) progress(problem *model.Problem, quiet bool) (show func(heuristics.Progress), done func()) {
+func (p *program) progress(problem *model.Problem, quiet bool) (show func(portfolio.Progress), done func()) {
 	if quiet || p.env("TERM") == "dumb" || !isTerminal(p.err) {
 		return nil, func() {}
 	}
@@ -42,10 +42,10 @@ type progressLine struct {
 
 	mu     sync.Mutex
 	known  bool
-	latest heuristics.Progress
+	latest portfolio.Progress
 }
 
-func (l *progressLine) update(latest heuristics.Progress) {
+func (l *progressLine) update(latest portfolio.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.latest, l.known = latest, true
@@ -58,7 +58,19 @@ func (l *progressLine) text() string {
 	if !l.known {
 		return strings.Join(append(parts, "computing the bound and a first plan"), ", ")
 	}
-	p := l.latest
-	return strings.Join(append(parts, "best "+l.problem.FormatTime(p.Value), "bound "+l.problem.FormatTime(p.Target),
-		fmt.Sprintf("%d of %d rules tried", p.Tries, p.Limit), "found by "+p.Rule), ", ")
+	return strings.Join(append(parts, l.figures(l.latest)...), ", ")
+}
+
+// figures says how far a search is: what is known, and what it does.
+func (l *progressLine) figures(p portfolio.Progress) (parts []string) {
+	bound := "bound " + l.problem.FormatTime(p.Bound)
+	if p.Value != model.Absent {
+		parts = append(parts, "best "+l.problem.FormatTime(p.Value))
+		bound += ", " + gap(p.Value, p.Bound)
+	}
+	parts = append(parts, bound)
+	if p.Engine == "heuristic" {
+		return append(parts, fmt.Sprintf("%d of %d rules tried", p.Tries, p.Limit), "found by "+p.Rule)
+	}
+	return append(parts, "engine "+p.Engine, model.Plural(int(p.Conflicts), "conflict"))
 }

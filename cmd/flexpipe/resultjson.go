@@ -39,6 +39,8 @@ type resultJSON struct {
 	Scope           string       `json:"scope,omitempty"` // which plans status and bound are about; absent: all
 	Rule            string       `json:"rule"`            // what found the plan
 	BoundReason     string       `json:"bound_reason"`    // why nothing takes less than the bound
+	Conflicts       int64        `json:"conflicts"`       // contradictions that exact search met
+	Nogoods         int64        `json:"nogoods"`         // what it learned from them
 }
 
 type deviceJSON struct {
@@ -62,7 +64,7 @@ func (a *answer) json() resultJSON {
 		Status: r.Status.String(), Objective: pl.Objective.String(), Unit: a.problem.TimeUnit().Name,
 		Engine: r.Engine, Proof: string(r.Proof),
 		WallSeconds: a.wall.Seconds(), Seed: a.options.seed, Devices: []deviceJSON{}, Reason: r.Reason,
-		Scope: a.scope, Rule: r.Rule, BoundReason: r.BoundReason,
+		Scope: a.scope, Rule: a.rule(), BoundReason: r.BoundReason, Conflicts: r.Stats.Conflicts, Nogoods: r.Stats.Learned,
 	}
 	if r.Status != solve.Infeasible {
 		j.Bound = number(pl.TimeUnit, r.Bound)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,14 +43,18 @@ func (a *answer) text(w io.Writer) error {
 // essence returns the result in one line.
 func (a *answer) essence() string {
 	r, p := a.result, a.problem
+	doubt := ""
+	if r.Proof == solve.SearchProof {
+		doubt = " (the search is not verified)"
+	}
 	if r.Status == solve.Infeasible {
-		return a.verdict() + ": " + r.Reason
+		return a.verdict() + doubt + ": " + r.Reason
 	}
 	var parts []string
 	if r.Plan != nil {
 		parts = append(parts, fmt.Sprintf("%s %s", p.Pipeline.Objective, p.FormatTime(r.Value)))
 	}
-	text := strings.Join(append(parts, "bound "+p.FormatTime(r.Bound)+a.gap(), a.verdict()), ", ")
+	text := strings.Join(append(parts, "bound "+p.FormatTime(r.Bound)+a.gap(), a.verdict()), ", ") + doubt
 	if r.Reason != "" {
 		text += ": " + r.Reason
 	}
@@ -97,13 +102,44 @@ func (a *answer) summary() [][2]string {
 		list = append(list, [2]string{"", "of " + a.scope + ", which the schedule asks for"})
 	}
 	if r.BoundReason != "" {
-		list = append(list, [2]string{"", r.BoundReason})
+		list = append(list, [2]string{"", r.BoundReason + a.trust()})
 	}
 	if r.Plan != nil {
 		list = append(list, bubble(p, r.Metrics), bottleneck(p, r.Metrics),
 			[2]string{"found by", a.origin()}, [2]string{"found in", a.effort()})
 	}
+	if work := a.work(); work != "" {
+		list = append(list, [2]string{"search", work})
+	}
 	return list
+}
+
+// trust says how far the search behind a bound is to be trusted, as the end of a
+// sentence.
+func (a *answer) trust() string {
+	switch a.result.Proof {
+	case solve.CheckedProof:
+		return "; every step is verified"
+	case solve.SearchProof:
+		return "; this search is not verified"
+	}
+	return ""
+}
+
+// work says how much work an exact search was; "" if there was none.
+func (a *answer) work() string {
+	s := &a.result.Stats
+	if s.Conflicts == 0 && s.Learned == 0 {
+		return ""
+	}
+	text := model.Plural(int(s.Conflicts), "conflict")
+	if s.Learned > 0 {
+		text += ", " + model.Plural(int(s.Learned), "nogood")
+	}
+	if s.Verified > 0 {
+		text += fmt.Sprintf(", %d verified", s.Verified)
+	}
+	return text
 }
 
 // verdict returns the status, and among which plans that is so.
@@ -125,10 +161,8 @@ func (a *answer) verdict() string {
 func (a *answer) status() string {
 	r, text := a.result, a.verdict()
 	switch r.Status {
-	case solve.Optimal:
-		return text + " (proved: the bound is met)"
-	case solve.Infeasible:
-		return text + " (proved)"
+	case solve.Optimal, solve.Infeasible:
+		return text + " (" + a.proved() + ")"
 	case solve.Feasible:
 		text += " (not proved best)"
 	}
@@ -136,6 +170,20 @@ func (a *answer) status() string {
 		text += ": " + r.Reason
 	}
 	return text
+}
+
+// proved says what optimality or infeasibility rests on.
+func (a *answer) proved() string {
+	r := a.result
+	switch {
+	case r.Proof == solve.CheckedProof:
+		return "proved by a search, every step verified"
+	case r.Proof == solve.SearchProof:
+		return "by a search that is not verified"
+	case r.Status == solve.Infeasible:
+		return "proved"
+	}
+	return "proved: the bound is met"
 }
 
 // figures returns both objectives, the one to minimise first.
@@ -195,7 +243,7 @@ func bottleneck(p *model.Problem, m *model.Metrics) [2]string {
 
 // origin says what found the plan.
 func (a *answer) origin() string {
-	rule := a.result.Rule
+	rule := a.rule()
 	name, more, further := strings.Cut(rule, ", ")
 	s, err := heuristics.Lookup(name) // the search tries the named schedules, too
 	switch {
@@ -203,10 +251,28 @@ func (a *answer) origin() string {
 		return fmt.Sprintf("schedule %s, %s", s.Name, more)
 	case err == nil:
 		return strings.TrimSpace(fmt.Sprintf("schedule %s (%s) %s", s.Name, s.Title, s.Remark(a.problem)))
+	case strings.HasPrefix(rule, periodWord):
+		return "a steady pattern repeated, " + rule
 	case rule != "":
 		return "priority rules: " + rule
+	case slices.Contains(engineNames(), a.result.Engine):
+		return "exact search, engine " + a.result.Engine
 	}
 	return a.result.Engine
+}
+
+// periodWord begins the rule of a plan that repeats a pattern; its period follows.
+const periodWord = "period "
+
+// rule returns what found the plan among the heuristics, with times as users write them.
+func (a *answer) rule() string {
+	rule := a.result.Rule
+	if period, found := strings.CutPrefix(rule, periodWord); found {
+		if ticks, err := strconv.ParseInt(period, 10, 64); err == nil {
+			return periodWord + a.problem.FormatTime(model.Time(ticks))
+		}
+	}
+	return rule
 }
 
 // effort says how long it took, and where the search began.

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE command args...   run a command, which must end with that code
 //	json FILE path value         compare a value of a JSON file (or stdout) as it is written
-//	untimed FILE NEW             copy a file (or stdout) with measured times replaced by TIME
+//	untimed FILE NEW             copy a file (or stdout) without measured times and the work of searches
 //
 // The flag -update rewrites the files that cmp compares with.
 func TestScripts(t *testing.T) {
@@ -82,7 +82,11 @@ func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-var measured = regexp.MustCompile(`found in    [0-9.]+(ns|µs|ms|s|m[0-9.]+s)`)
+var (
+	measured = regexp.MustCompile(`found in    [0-9.]+(ns|µs|ms|s|m[0-9.]+s)`)
+	searched = regexp.MustCompile(`search      [0-9]+ conflicts?.*`)
+	verified = regexp.MustCompile(`[0-9]+ nogoods?, [0-9]+ steps? verified`)
+)
 
 func untimed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {

@@ -43,6 +43,7 @@ func (p *program) show(c *cli.Context) error {
 		return err
 	}
 	v := judge(file)
+	v.compareBound()
 	if v.orders != nil {
 		return &exitError{exitRule, fmt.Errorf("there is nothing to draw: %w", v.orders)}
 	}

@@ -9,7 +9,7 @@ import (
 var (
 	unbuiltCommands = []string{"tune", "frontier", "build", "import", "export", "profile", "run", "bench"}
 	// unbuiltFlags lists flags by command.
-	unbuiltFlags = map[string][]string{"solve": {"dimacs", "proof", "jitter"}, "check": {"proof"}, "show": {"measured"}}
+	unbuiltFlags = map[string][]string{"solve": {"jitter"}, "show": {"measured"}}
 	// unbuiltWords lists values by flag.
 	unbuiltWords = map[string][]string{"format": {"html", "trace"}, "schedule": {"hanayo", "chimera", "dualpipev"}}
 )

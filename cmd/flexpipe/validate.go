@@ -39,7 +39,10 @@ func (p *program) validate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d := digest{cfg, problem, layers, bound.Infeasible(problem)}
+	d := digest{cfg: cfg, problem: problem, layers: layers}
+	if no := bound.Infeasible(problem); no != nil {
+		d.infeasible = no.Reason + elsewhere(cfg, problem, cssr.Choices{})
+	}
 	return p.output(c.String("output"), func(w io.Writer) error {
 		if c.Bool("json") {
 			return writeJSON(w, d.json())
@@ -58,8 +61,8 @@ func (p *program) validate(c *cli.Context) error {
 type digest struct {
 	cfg        *config.Config
 	problem    *model.Problem
-	layers     []string             // of each stage; nil: there is no network
-	infeasible *bound.Infeasibility // nil: not proved so
+	layers     []string // of each stage; nil: there is no network
+	infeasible string   // why no plan exists; "": not proved so
 }
 
 // lines returns the digest for people.
@@ -73,8 +76,8 @@ func (d *digest) lines() [][2]string {
 		{"memory", d.memory()},
 		{"objective", p.Pipeline.Objective.String()},
 	}
-	if d.infeasible != nil {
-		list = append(list, [2]string{"infeasible", d.infeasible.Reason})
+	if d.infeasible != "" {
+		list = append(list, [2]string{"infeasible", d.infeasible})
 	}
 	return list
 }
@@ -143,11 +146,8 @@ func (d *digest) json() digestJSON {
 	j := digestJSON{
 		Format: "flexpipe/validation", Version: 1,
 		Name: pl.Name, Devices: len(pl.Devices), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
-		Operations: d.problem.NumOps(), Placement: string(d.cfg.Placement.Rule),
+		Operations: d.problem.NumOps(), Placement: string(d.cfg.Placement.Rule), Infeasible: d.infeasible,
 		Unit: d.problem.TimeUnit().Name, Objective: pl.Objective.String(), Warnings: []string{}, StageCosts: stagesJSON(d.problem, d.layers),
-	}
-	if d.infeasible != nil {
-		j.Infeasible = d.infeasible.Reason
 	}
 	for _, w := range d.cfg.Warnings {
 		j.Warnings = append(j.Warnings, w.String())

@@ -14,7 +14,8 @@ type verdict struct {
 	file     *model.PlanFile
 	timeline *model.Timeline // nil: the orders have none
 	metrics  *model.Metrics  // nil with the timeline
-	bound    bound.Bound     // computed anew
+	bound    bound.Bound     // computed anew, or proved by the proof file
+	proof    *proofVerdict   // nil: there is no proof file
 
 	orders   error               // why the orders have no timeline
 	report   *constraints.Report // of the orders at their earliest times, or of the orders alone
@@ -25,13 +26,13 @@ type verdict struct {
 // mostRecorded is the number of wrong times that a verdict spells out.
 const mostRecorded = 5
 
-// judge evaluates the orders of a plan file and tests everything.
+// judge evaluates the orders of a plan file and tests everything but the recorded
+// bound.
 func judge(file *model.PlanFile) *verdict {
 	v := &verdict{file: file, bound: bound.Lower(file.Problem)}
 	for _, text := range file.Misfits {
 		v.differ("the times in the file belong to other orders: %s", text)
 	}
-	v.compareBound()
 	tl, err := model.Evaluate(file.Problem, file.Plan)
 	if err != nil {
 		v.orders, v.report = err, constraints.CheckOrders(file.Problem, file.Plan)
@@ -101,6 +102,9 @@ func (v *verdict) total() int {
 	if v.stuck() {
 		n++
 	}
+	if v.proof != nil && v.proof.fault != "" {
+		n++
+	}
 	return n
 }
 
@@ -147,7 +151,15 @@ func (v *verdict) rules() []ruleResult {
 		})
 	}
 	tested := v.wrong > 0 || (v.orders == nil && (v.file.Times != nil || v.file.Figures != nil))
-	return append(list, ruleResult{ruleRecorded, recordedStatement, tested, v.wrong})
+	list = append(list, ruleResult{ruleRecorded, recordedStatement, tested, v.wrong})
+	if v.proof == nil {
+		return list
+	}
+	verified := ruleResult{Rule: ruleProof, Statement: proofStatement, Tested: true}
+	if v.proof.fault != "" {
+		verified.Violations = 1
+	}
+	return append(list, verified)
 }
 
 // breach is a violation as check shows it.
@@ -173,6 +185,9 @@ func (v *verdict) breaches() []breach {
 	}
 	for _, text := range v.recorded {
 		list = append(list, breach{Rule: ruleRecorded, Ops: []string{}, Message: text})
+	}
+	if v.proof != nil && v.proof.fault != "" {
+		list = append(list, breach{Rule: ruleProof, Ops: []string{}, Message: v.proof.fault})
 	}
 	return list
 }

@@ -46,12 +46,16 @@ func (p *program) write(name string, content func(io.Writer) error) error {
 	return target.fill(content, os.Rename)
 }
 
-// notInput refuses a file to be written that is the one that the command read.
-func (p *program) notInput(name string) error {
-	in, inErr := os.Stat(p.input)
-	out, outErr := os.Stat(name)
-	if inErr == nil && outErr == nil && in.Mode().IsRegular() && os.SameFile(in, out) {
-		return (&target{name: name}).fail(errors.New("it is the input; choose another name"))
+// notInput refuses files to be written one of which is what the command read.
+func (p *program) notInput(names ...string) error {
+	in, err := os.Stat(p.input)
+	if err != nil || !in.Mode().IsRegular() {
+		return nil
+	}
+	for _, name := range names {
+		if out, err := os.Stat(name); err == nil && os.SameFile(in, out) {
+			return (&target{name: name}).fail(errors.New("it is the input; choose another name"))
+		}
 	}
 	return nil
 }

@@ -232,6 +232,27 @@ func TestReadersAndWriters(t *testing.T) {
 	}
 }
 
+// TestClaims: a Writer knows which bound it was told.
+func TestClaims(t *testing.T) {
+	w := NewWriter(io.Discard, modelgen.Unit(1, 1))
+	for _, c := range []struct {
+		facts []solve.Fact
+		want  model.Time
+	}{
+		{[]solve.Fact{most(2, 0)}, model.Absent},
+		{[]solve.Fact{most(0, 1)}, 2},
+		{[]solve.Fact{most(0, 0)}, 2},
+		{[]solve.Fact{least(0, 5)}, 2},
+		{[]solve.Fact{most(0, 3), most(1, 0)}, 2},
+		{nil, solve.Excluded},
+	} {
+		w.Learn(c.facts, nil)
+		if got := w.Claims(); got != c.want {
+			t.Errorf("after %v: %d, want %d", c.facts, got, c.want)
+		}
+	}
+}
+
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
