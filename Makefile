@@ -10,6 +10,16 @@ SHELL       := bash
 
 GO       ?= go
 FUZZTIME ?= 10s
+# How long `make differential` compares the exact engines.
+DIFFTIME ?= 1m
+# bench-solve: PEERS=1 adds the solvers of others; see benchmarks/peers/README.md.
+PEERS    ?=
+LIMIT    ?= 60s
+WORKERS  ?= 2
+FILTER   ?=
+RESULTS  ?= bin/solvebench.json
+comma    := ,
+ENGINES  ?= portfolio$(comma)lcg$(comma)sat$(if $(PEERS),$(comma)cpsat$(comma)z3$(comma)cbc)
 # V=1 prints every test, not only packages, failures and skips.
 V        ?=
 
@@ -29,10 +39,10 @@ endef
 
 REPORT = $(GO) run ./internal/testreport -require "$$FLEXPIPE_REQUIRE" $(if $(V),-v)
 
-.PHONY: help build demo test unit race lint fmt vet nocgo staticcheck bench fuzz clean
+.PHONY: help build demo test unit race clp lint fmt vet nocgo staticcheck bench fuzz differential peers bench-solve clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 build: ## build bin/flexpipe (pure Go)
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/flexpipe ./cmd/flexpipe
@@ -40,7 +50,7 @@ build: ## build bin/flexpipe (pure Go)
 demo: build ## plan the examples and draw them (works offline once the modules are there)
 	@bash examples/demo.sh bin/flexpipe
 
-test: fmt vet nocgo unit race staticcheck ## everything that this machine can check; names each skip
+test: fmt vet nocgo unit race clp staticcheck ## everything that this machine can check; names each skip
 
 unit: ## go test ./...
 	@echo "== go test"
@@ -52,6 +62,14 @@ race: ## go test -race (needs cgo and a C compiler)
 		CGO_ENABLED=1 $(GO) test -race -short -json ./... | $(REPORT); \
 	else \
 		$(call skip,race,no C compiler ($$cc) on this machine); \
+	fi
+
+clp: ## the packages of linear programming with COIN-OR CLP (needs cgo, g++, pkg-config and libclp)
+	@echo "== go test -tags clp"
+	@if pkg-config --exists clp 2>/dev/null && command -v g++ >/dev/null 2>&1; then \
+		CGO_ENABLED=1 $(GO) vet -tags clp ./solve/... && CGO_ENABLED=1 $(GO) test -tags clp -json ./solve/lp/... ./solve/ilp | $(REPORT); \
+	else \
+		$(call skip,clp,no libclp$(comma) g++ or pkg-config on this machine); \
 	fi
 
 lint: fmt vet staticcheck ## gofmt, go vet, staticcheck
@@ -90,6 +108,21 @@ fuzz: ## every fuzz target for FUZZTIME (default 10s)
 			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) .); \
 		done; \
 	done
+
+differential: ## compare the exact engines on random problems for DIFFTIME (default 1m)
+	$(GO) test -run '^TestDifferential$$' -count 1 -v ./benchmarks -differential $(DIFFTIME)
+
+peers: bin/peers/ready ## install the solvers of others for bench-solve (Python, fetches packages)
+
+bin/peers/ready: benchmarks/peers/requirements.txt
+	python3 -m venv bin/peers
+	bin/peers/bin/pip install -q -r $<
+	@touch $@
+
+bench-solve: $(if $(PEERS),bin/peers/ready) ## measure the exact engines on the suite; PEERS=1: with the solvers of others
+	@mkdir -p bin
+	$(GO) run ./benchmarks/solvebench -limit $(LIMIT) -workers $(WORKERS) -filter '$(FILTER)' -engines $(ENGINES) -o $(RESULTS)
+	$(GO) run ./benchmarks/solvebench -table $(RESULTS)
 
 clean: ## remove what the targets built
 	rm -rf bin

@@ -69,7 +69,8 @@ func (q *windowQueue) after(s *search, device int32, w *windows, i int32, to int
 	}
 	op := s.devices[device].ops[i]
 	q.collect(s, device, w, from, to)
-	for _, p := range append(q.spare[:0], q.parts...) {
+	q.spare = append(q.spare[:0], q.parts...)
+	for _, p := range q.spare {
 		if p.seq == s.ops[op].seq {
 			continue
 		}

@@ -83,7 +83,7 @@ func (s *search) resolve(floor int32) bool {
 	}
 	uip := s.climb(top, count)
 	n := s.build(uip)
-	s.picker.decay(s)
+	s.picker.decay()
 	s.nogoodStep *= 1.001
 	s.conclude(n)
 	return !s.impossible
@@ -105,7 +105,7 @@ func (s *search) mark(f lit, level int32) int {
 		return 0
 	}
 	l.need[f.s], l.pos[f.s] = f.b, at
-	s.picker.bump(s, f.s.variable())
+	s.picker.bump(f.s.variable())
 	if s.events[at].level == level && (was < 0 || s.events[was].level != level) {
 		return 1
 	}

@@ -137,7 +137,5 @@ func (s *search) reduce() {
 	for sd := range s.watches {
 		s.watches[sd] = slices.DeleteFunc(s.watches[sd], func(w watch) bool { return s.nogoods[w.id].dead })
 	}
-	for _, id := range old[:len(old)/2] {
-		s.free = append(s.free, id)
-	}
+	s.free = append(s.free, old[:len(old)/2]...)
 }

@@ -78,7 +78,7 @@ func (k *picker) released(s *search, e *event) {
 }
 
 // bump makes a variable matter more.
-func (k *picker) bump(s *search, v int32) {
+func (k *picker) bump(v int32) {
 	k.activity[v] += k.step
 	if k.activity[v] > 1e100 {
 		for i := range k.activity {
@@ -91,7 +91,8 @@ func (k *picker) bump(s *search, v int32) {
 	}
 }
 
-func (k *picker) decay(*search) { k.step *= activityDecay }
+// decay makes what takes part in later conflicts matter more.
+func (k *picker) decay() { k.step *= activityDecay }
 
 func (k *picker) push(v int32) {
 	k.at[v] = int32(len(k.heap))

@@ -81,7 +81,7 @@ func newHint(f *form, plan *model.Plan, tl *model.Timeline) *hint {
 	}
 	h.fill(f, tl)
 	for _, p := range f.pairs {
-		h.positions(f, &p, plan, place)
+		h.positions(f, &p, place)
 	}
 	slices.SortStableFunc(h.vars, func(a, b int32) int { return cmp.Compare(h.startOf(f, a), h.startOf(f, b)) })
 	return h
@@ -117,22 +117,21 @@ func (h *hint) fill(f *form, tl *model.Timeline) {
 
 // positions counts for each operation of a pair's first sequence those of the second
 // before it, by the order of a device that holds both.
-func (h *hint) positions(f *form, p *pairInfo, plan *model.Plan, place []int) {
+func (h *hint) positions(f *form, p *pairInfo, place []int) {
 	k := 0
 	others := f.seqs[p.q].ops
 	for i, op := range f.seqs[p.a].ops {
-		for k < len(others) && h.precedes(f, others[k], op, place) {
+		for k < len(others) && h.precedes(others[k], op, place) {
 			k++
 		}
 		h.phase[p.first+int32(i)] = int64(k)
 		h.vars = append(h.vars, p.first+int32(i))
 	}
-	_ = plan
 }
 
 // precedes compares two operations by start, and at equal starts by their places,
 // which are those on a common device unless one is in a gang.
-func (h *hint) precedes(f *form, x, y model.OpID, place []int) bool {
+func (h *hint) precedes(x, y model.OpID, place []int) bool {
 	return cmp.Or(cmp.Compare(h.start[x], h.start[y]), cmp.Compare(place[x], place[y])) < 0
 }
 
