@@ -10,6 +10,7 @@ package lcg
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/solve"
@@ -34,13 +35,21 @@ func (engine) Refuses(p *model.Problem) error {
 		}
 	}
 	if n := Undecided(p); n > maxUndecided {
-		return &solve.FeatureError{Engine: Name, Feature: "so many operations on a device, whose order is open"}
+		return &solve.FeatureError{Engine: Name, Feature: fmt.Sprintf("%d open positions, more than %d", n, maxUndecided)}
+	}
+	if horizon(p) > maxHorizon {
+		return &solve.FeatureError{Engine: Name, Feature: "durations that add up to more than 2^58 ticks"}
 	}
 	return nil
 }
 
-// maxUndecided is the number of position variables up to which a search is tried.
-const maxUndecided = 1 << 20
+// maxUndecided is the number of position variables up to which a search is tried, and
+// maxHorizon the sum of all lengths and lags in ticks up to which none of its sums can
+// overflow.
+const (
+	maxUndecided = 1 << 20
+	maxHorizon   = 1 << 58
+)
 
 // Undecided estimates the size of the search: the number of position variables, for
 // each operation one for each other row on its devices. Cost O(rows per device).

@@ -12,6 +12,7 @@ type theta struct {
 
 type thetaNode struct{ work, end int64 }
 
+// never is before any time: see maxHorizon.
 const never = -1 << 60
 
 // resize empties the tree and makes room for n operations. Cost O(n).
