@@ -14,7 +14,7 @@ type neighbours struct {
 }
 
 const (
-	neighbourBudget = 400 // conflicts for one neighbourhood
+	neighbourBudget = 200 // conflicts for one neighbourhood
 	firstShare      = 0.15
 )
 
@@ -30,6 +30,7 @@ func (n *neighbours) improve(w *worker) int64 {
 	copy(s.picker.phase, w.hint.phase)
 	n.choose(s, w.hint)
 	n.fix(s, w.hint)
+	s.units += int64(len(n.lits))
 	v := s.run(atMost(0, w.hi-1), n.lits, neighbourBudget)
 	if v == satisfied {
 		w.found(w.hi - 1)
@@ -51,6 +52,7 @@ func (n *neighbours) choose(s *search, h *hint) {
 	width := 1 + n.rand.IntN(devices)
 	first := n.rand.IntN(devices - width + 1)
 	length := int64(min(1, n.size*float64(devices)/float64(width)) * float64(h.end+1))
+	length = min(length, h.end+1) // it may have been rounded up
 	begin := n.rand.Int64N(h.end - length + 2)
 	for i := first; i < first+width; i++ {
 		for _, op := range s.devices[i].ops {

@@ -37,19 +37,22 @@ type tactic struct {
 	near   int64 // conflicts left for neighbourhoods of the best plan
 }
 
-const firstBudget = 2000
+// Conflicts of the first tries, and how many times as many neighbourhoods get: they
+// are what improves plans.
+const (
+	firstUp   = 2000
+	firstDown = 500
+	nearShare = 4
+)
 
 // newWorker returns worker i of n. Alone it does in turn what two do side by side.
 func newWorker(b *board, i, n int) *worker {
-	w := &worker{f: b.f, near: newNeighbours(b.f, b.o.Seed+uint64(i)), tactics: []tactic{{up: true}, {up: false}}}
+	w := &worker{f: b.f, near: newNeighbours(b.f, b.o.Seed+uint64(i)), tactics: []tactic{{up: true, budget: firstUp, left: firstUp}, {budget: firstDown, left: firstDown, near: nearShare * firstDown}}}
 	if b.o.NewTrace != nil {
 		w.trace = b.o.NewTrace()
 	}
 	if n > 1 {
 		w.tactics = w.tactics[i%2 : i%2+1]
-	}
-	for t := range w.tactics {
-		w.tactics[t].budget, w.tactics[t].left = firstBudget, firstBudget
 	}
 	w.s = newSearch(b.f, w.trace)
 	return w
@@ -113,7 +116,7 @@ func (w *worker) try(t *tactic) bool {
 	}
 	switch {
 	case v == undecided && !t.up:
-		t.near = t.budget
+		t.near = nearShare * t.budget
 		fallthrough
 	case v == undecided:
 		if t.stride == 1 {
