@@ -21,7 +21,7 @@ type board struct {
 	o      solve.Options
 	result *solve.Result
 	hint   *hint // of the best plan, nil without any
-	late   bool  // a schedule meets the bound that no plan says, see solve.LateStarts
+	late   bool  // a schedule meets the bound, but no plan: see solve.LateStarts
 
 	workers []*worker
 }
@@ -127,22 +127,40 @@ func (b *board) merge() error {
 			return err
 		}
 	}
-	for _, w := range b.workers {
-		if w.late == int64(b.result.Bound) && !b.done() {
-			b.late, b.result.Reason = true, solve.LateStarts
-		}
+	b.late = b.late || !b.done() && b.over()
+	if b.late {
+		b.result.Reason = solve.LateStarts
 	}
 	return nil
 }
 
-// raise notes what a worker's search has proved.
-func (b *board) raise(w *worker) error {
-	s := w.s
-	if s.impossible {
-		return b.result.Exclude(Name, s.proof(solve.Excluded))
+// over reports whether a schedule meets the bound and no plan better than the best does.
+func (b *board) over() bool {
+	var up, down bool
+	for _, w := range b.workers {
+		for _, t := range w.tactics {
+			up, down = up || t.over && t.up, down || t.over && !t.up
+		}
 	}
-	low := model.Time(s.lo(0))
-	return b.result.Raise(low, Name, s.proof(low))
+	return up && down
+}
+
+// raise notes what a worker's searches have proved.
+func (b *board) raise(w *worker) error {
+	for _, t := range w.tactics {
+		s := t.s
+		if s.early {
+			continue
+		}
+		if s.impossible {
+			return b.result.Exclude(Name, s.proof(solve.Excluded))
+		}
+		low := model.Time(s.lo(0))
+		if err := b.result.Raise(low, Name, s.proof(low)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // proof says what a bound that a search proved rests on.
@@ -156,8 +174,12 @@ func (s *search) proof(value model.Time) solve.Proof {
 func (b *board) report() {
 	b.result.Stats = solve.Stats{}
 	for _, w := range b.workers {
-		b.result.Stats.Conflicts += w.s.conflicts
-		b.result.Stats.Learned += w.s.learned
+		for k, t := range w.tactics {
+			if k == 0 || t.s != w.tactics[0].s {
+				b.result.Stats.Conflicts += t.s.conflicts
+				b.result.Stats.Learned += t.s.learned
+			}
+		}
 	}
 	if b.o.Progress == nil {
 		return

@@ -24,8 +24,7 @@ func newNeighbours(f *form, seed uint64) *neighbours {
 
 // improve searches one neighbourhood of the best plan that a worker knows. It returns
 // the conflicts spent, at least one.
-func (n *neighbours) improve(w *worker) int64 {
-	s := w.s
+func (n *neighbours) improve(w *worker, s *search) int64 {
 	before := s.conflicts
 	copy(s.picker.phase, w.hint.phase)
 	n.choose(s, w.hint)
@@ -33,7 +32,7 @@ func (n *neighbours) improve(w *worker) int64 {
 	s.units += int64(len(n.lits))
 	v := s.run(atMost(0, w.hi-1), n.lits, neighbourBudget)
 	if v == satisfied {
-		w.found(w.hi - 1)
+		w.found(s, w.hi-1)
 	}
 	s.back(0)
 	switch v {

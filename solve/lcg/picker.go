@@ -1,5 +1,10 @@
 package lcg
 
+import (
+	"math/rand/v2"
+	"slices"
+)
+
 // picker chooses decisions: the position or choice that took part in the most
 // conflicts of late (Moskewicz et al. 2001), with the value that it last had or that
 // a known plan gives it.
@@ -26,6 +31,26 @@ func (k *picker) init(s *search) {
 	}
 	for v := s.firstPos; v < int32(n); v++ {
 		k.push(v)
+	}
+}
+
+// disturb makes the first decisions of search i differ from those of search 0.
+func (k *picker) disturb(seed uint64, i int) {
+	if i == 0 {
+		return
+	}
+	r := rand.New(rand.NewPCG(seed, uint64(i)))
+	for v := range k.activity {
+		k.activity[v] = r.Float64() * 1e-2
+	}
+	slices.SortFunc(k.heap, func(a, b int32) int {
+		if k.before(a, b) {
+			return -1
+		}
+		return 1
+	})
+	for at, v := range k.heap {
+		k.at[v] = int32(at)
 	}
 }
 

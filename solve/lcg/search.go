@@ -18,6 +18,8 @@ type search struct {
 	units   int64           // work done: bounds propagated, and windows looked at
 	until   int64           // units at which the turn ends
 	ready   bool            // what holds without any decision has been drawn
+	early   bool            // it looks for plans, with every operation as early as can be
+	befores []before
 	guesses []guess
 
 	nogoods    []nogood
@@ -38,9 +40,10 @@ type search struct {
 	impossible bool // there is no schedule at all
 }
 
-func newSearch(f *form, trace solve.Trace) *search {
+// newSearch returns a search for schedules, or, if early, for plans, see shift.
+func newSearch(f *form, trace solve.Trace, early bool) *search {
 	n := f.vars.Count()
-	s := &search{form: f, nogoodStep: 1, trace: trace}
+	s := &search{form: f, nogoodStep: 1, trace: trace, early: early}
 	s.ub, s.last = make([]int64, 2*n), make([]int32, 2*n)
 	s.watches = make([][]watch, 2*n)
 	for i := range s.last {
@@ -320,14 +323,32 @@ func (s *search) descend(goal lit, fixed []lit, until, limit int64) (v verdict, 
 			if l.s >= 0 {
 				s.open()
 				s.set(l, reason{})
-			} else if !s.circle() {
+				continue
+			}
+			done, ok := s.complete()
+			if done {
 				return satisfied, false
-			} else if s.conflicts++; !s.resolve(floor) {
+			}
+			if s.conflicts++; !ok && !s.resolve(floor) {
 				return refuted, false
 			}
 		}
 	}
 	return refuted, false
+}
+
+// complete reports whether the bounds, with all orders decided, are a schedule, and for
+// a search for plans, that of a plan. If not, either bounds have moved or there is a
+// conflict, which is not ok.
+func (s *search) complete() (done, ok bool) {
+	if s.circle() {
+		return false, false
+	}
+	if !s.early {
+		return true, true
+	}
+	changed, ok := s.shift()
+	return !changed, ok
 }
 
 // fix makes literals true on a level of their own. It returns false if they
