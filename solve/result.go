@@ -60,7 +60,6 @@ type Result struct {
 type Stats struct {
 	Conflicts int64 // contradictions met
 	Learned   int64 // nogoods learned from them
-	Verified  int64 // nogoods that independent code verified
 }
 
 // Gap returns (value - bound) / value, and 0 when the value is 0.
@@ -134,7 +133,7 @@ func (r *Result) Exclude(engine string, proof Proof) error {
 	if r.Plan != nil {
 		return fmt.Errorf("%s proves that there is no plan, the judge accepted one: this is a fault of the engine", engine)
 	}
-	r.Status, r.Engine, r.Proof = Infeasible, engine, proof
+	r.Status, r.Engine, r.Proof, r.BoundReason = Infeasible, engine, proof, ""
 	r.Reason = fmt.Sprintf("a search by %s excludes every order of the operations", engine)
 	return nil
 }

@@ -136,9 +136,6 @@ func (a *answer) work() string {
 	if s.Learned > 0 {
 		text += ", " + model.Plural(int(s.Learned), "nogood")
 	}
-	if s.Verified > 0 {
-		text += fmt.Sprintf(", %d verified", s.Verified)
-	}
 	return text
 }
 

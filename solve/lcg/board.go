@@ -61,6 +61,9 @@ func (b *board) done() bool {
 // run searches until all is done or the context ends.
 func (b *board) run(ctx context.Context, workers int) error {
 	for i := range workers {
+		if ctx.Err() != nil {
+			return nil
+		}
 		b.workers = append(b.workers, newWorker(b, i, workers))
 	}
 	for units := int64(firstRound); !b.done() && ctx.Err() == nil; units = min(lastRound, units*3/2) {

@@ -38,7 +38,7 @@ func (engine) Refuses(p *model.Problem) error {
 		return &solve.FeatureError{Engine: Name, Feature: fmt.Sprintf("%d open positions, more than %d", n, maxUndecided)}
 	}
 	if horizon(p) > maxHorizon {
-		return &solve.FeatureError{Engine: Name, Feature: "durations that add up to more than 2^58 ticks"}
+		return &solve.FeatureError{Engine: Name, Feature: fmt.Sprintf("durations that add up to more than %s", p.FormatTime(maxHorizon))}
 	}
 	return nil
 }
@@ -47,12 +47,12 @@ func (engine) Refuses(p *model.Problem) error {
 // maxHorizon the sum of all lengths and lags in ticks up to which none of its sums can
 // overflow.
 const (
-	maxUndecided = 1 << 20
+	maxUndecided = 1 << 18
 	maxHorizon   = 1 << 58
 )
 
-// Undecided estimates the size of the search: the number of position variables, for
-// each operation one for each other row on its devices. Cost O(rows per device).
+// Undecided estimates the size of the search, the number of position variables: for each
+// pair of rows on a device one for each operation of one of them. Cost O(pairs).
 func Undecided(p *model.Problem) int {
 	n := 0
 	for _, rows := range p.RowsOn {

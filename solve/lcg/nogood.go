@@ -101,7 +101,7 @@ func (s *search) locked(id int32) bool {
 func (s *search) bumpNogood(id int32) {
 	n := &s.nogoods[id]
 	n.activity += s.nogoodStep
-	if n.activity > 1e20 {
+	if max(n.activity, s.nogoodStep) > 1e20 {
 		for i := range s.nogoods {
 			s.nogoods[i].activity *= 1e-20
 		}

@@ -105,7 +105,7 @@ func (k *picker) released(s *search, e *event) {
 // bump makes a variable matter more.
 func (k *picker) bump(v int32) {
 	k.activity[v] += k.step
-	if k.activity[v] > 1e100 {
+	if max(k.activity[v], k.step) > 1e100 {
 		for i := range k.activity {
 			k.activity[i] *= 1e-100
 		}

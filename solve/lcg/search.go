@@ -78,14 +78,17 @@ func (s *search) domains() {
 	}
 }
 
-// root draws what holds without any decision, the first time it is called.
+// root draws what holds without any decision, the first time it is called, or when it
+// was called the last time if the context ended that.
 func (s *search) root() {
 	if s.ready {
 		return
 	}
-	s.ready = true
 	reach := newReach(s.form)
 	for _, p := range s.pairs {
+		if s.ctx.Err() != nil {
+			return
+		}
 		for i := range s.seqs[p.a].ops {
 			v := p.first + int32(i)
 			switch {
@@ -106,6 +109,7 @@ func (s *search) root() {
 			}
 		}
 	}
+	s.ready = true
 	if !s.pushAll() || !s.propagate() {
 		s.failAtRoot()
 	}

@@ -4,6 +4,7 @@
 package portfolio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,6 +106,9 @@ func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, err
 			break
 		}
 	}
+	if open := r.Status == solve.Feasible || r.Status == solve.Unknown; open && r.Reason == "" && ctx.Err() != nil {
+		r.Reason = solve.Ended(ctx)
+	}
 	return r, nil
 }
 
@@ -153,14 +157,20 @@ func choose(p *model.Problem, o *Options) (solve.Solver, error) {
 		}
 		return e, e.Refuses(p)
 	}
-	e := Engines()[0]
-	if err := e.Refuses(p); err != nil {
-		if o.Mode == Exact {
-			return nil, err
+	var first error
+	for _, e := range []solve.Solver{lcg.New(), sat.New()} {
+		err := e.Refuses(p)
+		if err == nil {
+			return e, nil
 		}
-		return nil, nil
+		if first == nil {
+			first = err
+		}
 	}
-	return e, nil
+	if o.Mode == Exact {
+		return nil, first
+	}
+	return nil, nil
 }
 
 // search lets the heuristics look for a plan, with at most so many tries; 0 means as
@@ -200,40 +210,51 @@ func search(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, 
 
 // run lets an engine improve and prove what r holds.
 func run(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, engine solve.Solver) error {
-	options := solve.Options{Seed: o.Seed, Workers: o.Workers, Incumbent: r.Plan, Bound: r.Bound, NewTrace: newTrace(p, o)}
+	traces := tracer{p: p, o: o}
+	options := solve.Options{Seed: o.Seed, Workers: o.Workers, Incumbent: r.Plan, Bound: r.Bound, NewTrace: traces.newTrace()}
 	if o.Progress != nil {
 		options.Progress = func(e solve.Progress) {
 			o.Progress(Progress{Engine: e.Engine, Value: e.Value, Bound: e.Bound, Conflicts: e.Conflicts})
 		}
 	}
 	found, err := engine.Solve(ctx, p, options)
-	if err != nil {
+	if err := cmp.Or(err, traces.err); err != nil {
 		return err
 	}
 	return merge(p, r, found)
 }
 
-// newTrace returns what makes the readers of search proofs: the checker, and what
-// the caller wants.
-func newTrace(p *model.Problem, o *Options) func() solve.Trace {
-	if o.Unchecked {
-		return o.NewTrace
+// tracer makes the readers of search proofs: the checker, and what the caller wants.
+type tracer struct {
+	p   *model.Problem
+	o   *Options
+	err error // of the checker, if it cannot take the problem
+}
+
+func (t *tracer) newTrace() func() solve.Trace {
+	if t.o.Unchecked {
+		return t.o.NewTrace
 	}
 	return func() solve.Trace {
-		checker, err := proof.New(p)
-		if err != nil {
-			panic(err) // the engine would have refused the problem
-		}
-		if o.NewTrace == nil {
+		checker, err := proof.New(t.p)
+		switch {
+		case err != nil:
+			t.err = err
+			return nil
+		case t.o.NewTrace == nil:
 			return checker
 		}
-		return proof.Tee(checker, o.NewTrace())
+		return proof.Tee(checker, t.o.NewTrace())
 	}
 }
 
 // merge takes over what an engine found.
 func merge(p *model.Problem, r, found *solve.Result) error {
-	r.Reason, r.Stats = found.Reason, found.Stats
+	if r.Plan != nil || found.Plan != nil || r.Reason == "" {
+		r.Reason = found.Reason // else what the heuristics said of memory matters more
+	}
+	r.Stats.Conflicts += found.Stats.Conflicts
+	r.Stats.Learned += found.Stats.Learned
 	if found.Status == solve.Infeasible {
 		return r.Exclude(found.Engine, found.Proof)
 	}

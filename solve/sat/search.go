@@ -50,7 +50,7 @@ func (s *search) run(ctx context.Context) error {
 		return s.r.Exclude(name, solve.SearchProof)
 	case s.low >= s.high || s.r.Reason != "":
 	case s.stuck:
-		s.r.Reason = solve.LateStarts
+		s.r.Reason = "a schedule meets the bound, but the plan with its orders does not; engine lcg looks further"
 	default:
 		s.r.Reason = solve.Ended(ctx)
 	}
