@@ -160,7 +160,7 @@ func TestClosedForms(t *testing.T) {
 		t.Run(form.name, func(t *testing.T) {
 			all, proved := 0, 0
 			form.instances(func(name string, spec modelgen.Spec, optimum model.Time) {
-				r, err := portfolio.Solve(context.Background(), modelgen.Problem(spec), portfolio.Options{Seed: 1, Workers: 2})
+				r, err := portfolio.Solve(context.Background(), modelgen.Problem(spec), portfolio.Options{Seed: 1, Workers: 2, Mode: portfolio.Heuristic})
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}

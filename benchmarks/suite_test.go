@@ -70,7 +70,7 @@ func solveInstance(t *testing.T, in *suite.Instance) *solve.Result {
 	if err != nil {
 		t.Fatalf("%s: %v", in.Name, err)
 	}
-	r, err := portfolio.Solve(context.Background(), p, portfolio.Options{Seed: 1, Workers: 2})
+	r, err := portfolio.Solve(context.Background(), p, portfolio.Options{Seed: 1, Workers: 2, Mode: portfolio.Heuristic})
 	if err != nil {
 		t.Fatalf("%s: %v", in.Name, err)
 	}

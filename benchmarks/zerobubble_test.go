@@ -103,7 +103,7 @@ func TestGreedyCrash(t *testing.T) {
 	}
 	for _, objective := range []model.Objective{model.Makespan, model.Span} {
 		spec.Objective = objective
-		r, err := portfolio.Solve(context.Background(), modelgen.Problem(spec), portfolio.Options{Seed: 1, Workers: 2})
+		r, err := portfolio.Solve(context.Background(), modelgen.Problem(spec), portfolio.Options{Seed: 1, Workers: 2, Mode: portfolio.Heuristic})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ package tessel
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/flexpipe/flexpipe/cssr"
@@ -44,7 +45,9 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-func solveWith(t *testing.T, file string, microBatches int) *solve.Result {
+// problem reads a placement and compiles it for a number of micro-batches and a memory
+// limit of every device, that of the file if it is 0.
+func problem(t *testing.T, file string, microBatches int, limit model.Bytes) *model.Problem {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -63,10 +66,22 @@ func solveWith(t *testing.T, file string, microBatches int) *solve.Result {
 	}
 	pl := *p.Pipeline
 	pl.MicroBatches = microBatches
+	if limit > 0 {
+		pl.Devices = slices.Clone(pl.Devices)
+		for d := range pl.Devices {
+			pl.Devices[d].Limit = limit
+		}
+	}
 	if p, err = model.Compile(&pl); err != nil {
 		t.Fatal(err)
 	}
-	r, err := portfolio.Solve(context.Background(), p, portfolio.Options{Seed: 1, Workers: 2})
+	return p
+}
+
+func solveWith(t *testing.T, file string, microBatches int) *solve.Result {
+	t.Helper()
+	p := problem(t, file, microBatches, 0)
+	r, err := portfolio.Solve(context.Background(), p, portfolio.Options{Seed: 1, Workers: 2, Mode: portfolio.Heuristic})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/solve"
 )
@@ -66,6 +67,11 @@ func Undecided(p *model.Problem) int {
 func (e engine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (*solve.Result, error) {
 	if err := e.Refuses(p); err != nil {
 		return nil, err
+	}
+	for m := range constraints.MemoryLimits(p) {
+		if m.Static > m.Limit {
+			return solve.NewResult(p), nil // infeasible, whatever the order
+		}
 	}
 	r := &solve.Result{Bound: o.Bound}
 	b, err := newBoard(p, r, o)

@@ -108,7 +108,9 @@ func (w *worker) turn(ctx context.Context, units int64) {
 		s := t.s
 		s.ctx, s.until = ctx, s.units+left
 		before := s.units
-		s.root()
+		if s.root(); !s.ready {
+			return // the context ended it
+		}
 		w.step(t)
 		left -= max(1, s.units-before)
 	}

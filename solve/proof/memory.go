@@ -23,6 +23,9 @@ func (c *Checker) memory(device int32, op model.OpID) error {
 	held := c.p.Statics[device] + c.taken(o, device)
 	for _, s := range c.on[device] {
 		from, to := c.numberBefore(s, o)
+		if from > to {
+			return nil // no number is left: the facts exclude each other without memory
+		}
 		held += c.leastHeld(s, device, from, to)
 	}
 	if limit := c.p.Limits[device]; limit >= model.Unlimited || held <= limit {
@@ -59,21 +62,20 @@ func (c *Checker) numberBefore(s int32, o place) (from, to int) {
 }
 
 // leastHeld returns the least that the first n operations of a sequence leave on a
-// device, over all n within limits. If these exclude each other, so do the facts, and
-// the answer does not matter.
+// device, over all n from one number to another.
 func (c *Checker) leastHeld(number, device int32, from, to int) model.Bytes {
 	s := &c.sequences[number]
 	memory := s.memory[c.seat(s, device)]
 	sums := [2]model.Bytes{memory[split].AtStart + memory[split].AtEnd, memory[fused].AtStart + memory[fused].AtEnd}
 	if s.choices == nil {
-		return min(model.Bytes(from)*sums[split], model.Bytes(max(from, to))*sums[split])
+		return min(model.Bytes(from)*sums[split], model.Bytes(to)*sums[split])
 	}
 	least, held := model.Bytes(0), model.Bytes(0)
 	for n := 0; ; n++ {
 		if n <= from || held < least {
 			least = held
 		}
-		if n >= max(from, to) {
+		if n >= to {
 			return least
 		}
 		held += c.smaller(sums, s.choices[n])
