@@ -68,23 +68,45 @@ type hint struct {
 	vars  []int32 // positions and choices by start of their operations
 	start []int64 // by operation
 	end   int64   // the latest start
+	place [][]int // while it is made, by device and number there: order
 }
 
 // newHint reads a legal plan and its timeline.
 func newHint(f *form, plan *model.Plan, tl *model.Timeline) *hint {
 	h := &hint{phase: make([]int64, f.vars.Count()), start: make([]int64, len(f.ops))}
-	place := make([]int, len(f.ops))
-	for _, order := range plan.Order {
-		for i, op := range order {
-			place[f.splitOf(op)] = i
+	h.place = make([][]int, len(f.devices))
+	for d := range f.devices {
+		h.place[d] = make([]int, len(f.devices[d].ops))
+		for i, op := range plan.Order[f.devices[d].device] {
+			*h.placeOn(f, int32(d), f.splitOf(op)) = i << 32 // room for weights of fused micro-batches behind it
 		}
 	}
-	h.fill(f, tl)
-	for _, p := range f.pairs {
-		h.positions(f, &p, place)
+	for op := range tl.Start {
+		if at := tl.Start[op]; at != model.Absent {
+			h.start[f.splitOf(model.OpID(op))] = int64(at)
+		}
 	}
+	for _, c := range f.choices {
+		if tl.Start[c.ops[0]] == model.Absent {
+			h.phase[c.v] = 1
+			h.behind(f, c.ops[0], c.ops[1])
+		}
+		h.vars = append(h.vars, c.v)
+	}
+	for _, p := range f.pairs {
+		h.positions(f, &p)
+	}
+	h.end = slices.Max(h.start)
+	h.place = nil
 	slices.SortStableFunc(h.vars, func(a, b int32) int { return cmp.Compare(h.startOf(f, a), h.startOf(f, b)) })
 	return h
+}
+
+// placeOn returns where the place of an operation on a device is kept.
+func (h *hint) placeOn(f *form, device int32, op model.OpID) *int {
+	o := &f.ops[op]
+	q := &f.seqs[o.seq]
+	return &h.place[device][q.offsets[slices.Index(q.devices, device)]+o.index]
 }
 
 // splitOf returns the operation itself, or the backward input for which a fused one
@@ -96,32 +118,34 @@ func (f *form) splitOf(op model.OpID) model.OpID {
 	return op
 }
 
-// fill reads starts and choices. A backward weight that the plan does not hold
-// starts when its fused operation ends.
-func (h *hint) fill(f *form, tl *model.Timeline) {
-	for op := range tl.Start {
-		if at := tl.Start[op]; at != model.Absent {
-			h.start[f.splitOf(model.OpID(op))] = int64(at)
+// behind places the weight of a fused micro-batch, which the plan does not hold: behind
+// the fused operation or the weight before it, whichever is later, as docs/proof.md
+// says. They all sit on the same devices.
+func (h *hint) behind(f *form, fused, weight model.OpID) {
+	q := &f.seqs[f.ops[weight].seq]
+	after := fused
+	h.start[weight] = h.start[fused] + f.ops[fused].durAt[1]
+	if i := f.ops[weight].index; i > 0 {
+		last := q.ops[i-1]
+		if *h.placeOn(f, q.devices[0], last) > *h.placeOn(f, q.devices[0], fused) {
+			after = last
+			h.start[weight] = h.start[last] + f.ops[last].durAt[h.phase[f.ops[last].choice]]
 		}
 	}
-	for _, c := range f.choices {
-		input, weight := c.ops[0], c.ops[1]
-		if tl.Start[input] == model.Absent {
-			h.phase[c.v] = 1
-			h.start[weight] = h.start[input] + f.ops[input].durAt[1]
-		}
-		h.vars = append(h.vars, c.v)
+	for _, d := range q.devices {
+		*h.placeOn(f, d, weight) = *h.placeOn(f, d, after) + 1
 	}
-	h.end = slices.Max(h.start)
 }
 
 // positions counts for each operation of a pair's first sequence those of the second
 // before it, by the order of a device that holds both.
-func (h *hint) positions(f *form, p *pairInfo, place []int) {
+func (h *hint) positions(f *form, p *pairInfo) {
 	k := 0
 	others := f.seqs[p.q].ops
+	device := f.common(p)
 	for i, op := range f.seqs[p.a].ops {
-		for k < len(others) && h.precedes(others[k], op, place) {
+		own := *h.placeOn(f, device, op)
+		for k < len(others) && *h.placeOn(f, device, others[k]) < own {
 			k++
 		}
 		h.phase[p.first+int32(i)] = int64(k)
@@ -129,10 +153,14 @@ func (h *hint) positions(f *form, p *pairInfo, place []int) {
 	}
 }
 
-// precedes compares two operations by start, and at equal starts by their places,
-// which are those on a common device unless one is in a gang.
-func (h *hint) precedes(x, y model.OpID, place []int) bool {
-	return cmp.Or(cmp.Compare(h.start[x], h.start[y]), cmp.Compare(place[x], place[y])) < 0
+// common returns a device of both sequences of a pair.
+func (f *form) common(p *pairInfo) int32 {
+	for _, d := range f.seqs[p.a].devices {
+		if slices.Contains(f.seqs[p.q].devices, d) {
+			return d
+		}
+	}
+	panic("lcg: the sequences of a pair have no device in common")
 }
 
 func (h *hint) startOf(f *form, v int32) int64 {
