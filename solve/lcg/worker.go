@@ -34,11 +34,13 @@ type tactic struct {
 	budget int64 // conflicts for one try
 	left   int64 // of the try at hand
 	near   int64 // conflicts left for neighbourhoods of the best plan
+	stale  int   // times in a row that neighbourhoods gave no better plan
 	over   bool  // there is nothing left to try: a schedule meets the bound, or no better plan exists
 }
 
 // Conflicts of the first tries, and how many times as many neighbourhoods get: they
-// are what improves plans.
+// are what improves plans. Each time they do not, they get half of that the next time,
+// as the plan may be the best.
 const (
 	firstUp   = 2000
 	firstDown = 500
@@ -124,7 +126,7 @@ func (w *worker) step(t *tactic) {
 	}
 	if w.hint != nil && w.hint != t.seen {
 		t.s.suggest(w.hint)
-		t.seen = w.hint
+		t.seen, t.stale = w.hint, 0
 	}
 	if t.near > 0 && w.hint != nil {
 		t.near -= w.near.improve(w, t.s)
@@ -160,7 +162,8 @@ func (w *worker) try(t *tactic) bool {
 	}
 	switch {
 	case v == undecided && !t.up:
-		t.near = nearShare * t.budget
+		t.near = nearShare * t.budget >> min(t.stale, 4)
+		t.stale++
 		fallthrough
 	case v == undecided:
 		if t.stride == 1 {
