@@ -150,8 +150,7 @@ func (b *board) over() bool {
 
 // raise notes what a worker's searches have proved.
 func (b *board) raise(w *worker) error {
-	for _, t := range w.tactics {
-		s := t.s
+	for _, s := range w.searches() {
 		if s.early {
 			continue
 		}
@@ -177,11 +176,9 @@ func (s *search) proof(value model.Time) solve.Proof {
 func (b *board) report() {
 	b.result.Stats = solve.Stats{}
 	for _, w := range b.workers {
-		for k, t := range w.tactics {
-			if k == 0 || t.s != w.tactics[0].s {
-				b.result.Stats.Conflicts += t.s.conflicts
-				b.result.Stats.Learned += t.s.learned
-			}
+		for _, s := range w.searches() {
+			b.result.Stats.Conflicts += s.conflicts
+			b.result.Stats.Learned += s.learned
 		}
 	}
 	if b.o.Progress == nil {

@@ -31,6 +31,8 @@ type form struct {
 	backEdges map[model.OpID][]side
 	instant   bool // some operations take no time
 	guesses   int  // entries in search.guesses
+
+	order []model.OpID // all operations, each after what it waits for
 }
 
 // opInfo is what the search knows of an operation.
@@ -87,11 +89,10 @@ type edge struct {
 
 // deviceIn is a device with the sequences that occupy it.
 type deviceIn struct {
-	device  int
-	seqs    []int32
-	limited bool
-	nets    []net // parallel to seqs
-	ops     []model.OpID
+	device int
+	seqs   []int32
+	nets   []net // parallel to seqs; nil without a memory limit
+	ops    []model.OpID
 }
 
 // net is what each operation of a sequence leaves behind on a device when it has
@@ -110,6 +111,7 @@ func newForm(p *model.Problem) *form {
 	f := &form{p: p, vars: constraints.NewVariables(p), span: p.Pipeline.Objective == model.Span}
 	f.horizon = horizon(p)
 	f.choiceOf, f.backEdges = map[int32]int{}, map[model.OpID][]side{}
+	f.order = f.topological()
 	f.addOps()
 	f.addSequences()
 	f.addDevices()
@@ -210,7 +212,6 @@ func (f *form) addDevices() {
 
 func (f *form) addMemory(at int32, m *constraints.MemoryLimit) {
 	d := &f.devices[at]
-	d.limited = true
 	deltas := map[int32]model.Delta{}
 	for _, rd := range m.Deltas {
 		deltas[rd.Row] = rd.Delta
@@ -345,35 +346,17 @@ func start(op model.OpID) int32 { return 1 + int32(op) }
 // choiceBegin is the first variable after the starts.
 func (f *form) choiceBegin() int32 { return 1 + int32(len(f.ops)) }
 
-// topological lists the operations so that each comes after all that it waits for.
+// topological lists the operations so that each comes after all that it waits for:
+// those of the same index, and the earlier ones of its sequence.
 func (f *form) topological() []model.OpID {
-	waits := make([]int32, len(f.ops))
-	each := func(op model.OpID, do func(next model.OpID)) {
-		for _, e := range f.edges[low(start(op))] {
-			if v := e.to.variable(); v > 0 && v < f.choiceBegin() {
-				do(model.OpID(v - 1))
-			}
-		}
-	}
+	rows := f.p.RowOrder(nil)
 	var order []model.OpID
-	for _, q := range f.seqs {
-		for _, op := range q.ops {
-			each(op, func(next model.OpID) { waits[next]++ })
-		}
-	}
-	for _, q := range f.seqs {
-		for _, op := range q.ops {
-			if waits[op] == 0 {
-				order = append(order, op)
+	for k := range f.p.MicroBatches() {
+		for _, r := range rows {
+			if f.p.Rows[r].Choice != model.WhenFused && k < f.p.Count(int(r)) {
+				order = append(order, f.p.Base(int(r))+model.OpID(k))
 			}
 		}
-	}
-	for k := 0; k < len(order); k++ {
-		each(order[k], func(next model.OpID) {
-			if waits[next]--; waits[next] == 0 {
-				order = append(order, next)
-			}
-		})
 	}
 	return order
 }

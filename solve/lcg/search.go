@@ -91,11 +91,17 @@ func (s *search) root() {
 		}
 		for i := range s.seqs[p.a].ops {
 			v := p.first + int32(i)
+			ok := true
 			switch {
 			case reach.has(p.a, p.q):
-				s.setOrder(atMost(v, int64(i)))
+				ok = s.tell(atMost(v, int64(i)), explanation{rule: solve.OrderRule}, nil)
 			case reach.has(p.q, p.a):
-				s.setOrder(atLeast(v, int64(i)+1))
+				ok = s.tell(atLeast(v, int64(i)+1), explanation{rule: solve.OrderRule}, nil)
+			}
+			if !ok {
+				s.ready = true
+				s.failAtRoot()
+				return
 			}
 		}
 	}
@@ -118,8 +124,7 @@ func (s *search) root() {
 // pushAll pushes every bound once along its edges: starts in an order in which each is
 // final when its turn comes, forward for the earliest and backward for the latest.
 func (s *search) pushAll() bool {
-	order := s.topological()
-	for _, op := range order {
+	for _, op := range s.order {
 		if !s.pushEdges(low(start(op))) {
 			return false
 		}
@@ -132,22 +137,12 @@ func (s *search) pushAll() bool {
 			return false
 		}
 	}
-	for _, op := range slices.Backward(order) {
+	for _, op := range slices.Backward(s.order) {
 		if !s.pushEdges(high(start(op))) {
 			return false
 		}
 	}
 	return true
-}
-
-// setOrder makes a position fact known that precedences imply.
-func (s *search) setOrder(l lit) {
-	if s.holds(l) || s.impossible {
-		return
-	}
-	if !s.tell(l, explanation{rule: solve.OrderRule}, nil) {
-		s.failAtRoot()
-	}
 }
 
 // set makes a literal true. It returns false on a conflict, and keeps it.

@@ -18,7 +18,7 @@ import (
 // moved or there is a conflict; then the search has to go on.
 func (s *search) shift() (changed, ok bool) {
 	before := len(s.events)
-	order := s.topological()
+	order := slices.Clone(s.order)
 	slices.SortStableFunc(order, func(a, b model.OpID) int { return cmp.Compare(s.earliest(a), s.earliest(b)) })
 	for again := true; again; {
 		again = false

@@ -76,6 +76,17 @@ func newWorker(b *board, i, n int) *worker {
 	return w
 }
 
+// searches returns those of its tactics, which may share one.
+func (w *worker) searches() []*search {
+	all := []*search{w.tactics[0].s}
+	for _, t := range w.tactics[1:] {
+		if t.s != all[0] {
+			all = append(all, t.s)
+		}
+	}
+	return all
+}
+
 // begin sets what is known at the beginning of a round.
 func (w *worker) begin(b *board) {
 	w.lo, w.hi = int64(b.result.Bound), b.f.horizon+1
@@ -89,8 +100,8 @@ func (w *worker) better() bool { return w.hi < w.known }
 
 // closed reports whether the gap is closed, or there is no schedule.
 func (w *worker) closed() bool {
-	for _, t := range w.tactics {
-		if t.s.impossible && !t.s.early {
+	for _, s := range w.searches() {
+		if s.impossible && !s.early {
 			return true
 		}
 	}

@@ -2,7 +2,6 @@ package periodic
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -188,10 +187,8 @@ func (u *unroller) explain() {
 		r.Reason = "all periods worth a try are tried; no schedule whose micro-batches differ was looked at"
 	case r.Status == solve.Unknown && u.none > 0:
 		r.Reason = "no schedule whose micro-batches are all alike keeps within the memory limits"
-	case errors.Is(u.ctx.Err(), context.Canceled):
-		r.Reason = "interrupted"
 	case u.ctx.Err() != nil:
-		r.Reason = "the time limit came"
+		r.Reason = solve.Ended(u.ctx)
 	default:
 		r.Reason = "the search came to no schedule whose micro-batches are all alike"
 	}
