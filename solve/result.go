@@ -74,10 +74,36 @@ func (r *Result) Gap() float64 {
 // status Infeasible if that side proves that no plan exists.
 func NewResult(p *model.Problem) *Result {
 	if no := bound.Infeasible(p); no != nil {
-		return &Result{Status: Infeasible, Engine: "bound", Proof: BoundProof, Reason: no.Reason}
+		return excluded(no)
 	}
 	lower := bound.Lower(p)
 	return &Result{Bound: lower.Value, BoundReason: lower.Reason}
+}
+
+func excluded(no *bound.Infeasibility) *Result {
+	return &Result{Status: Infeasible, Engine: "bound", Proof: BoundProof, Reason: no.Reason}
+}
+
+// Begin returns the result that an engine starts from: with the bound that the options
+// give, or that of the judge's side if they give none, and with their incumbent, whose
+// engine is then called incumbent. Status Infeasible means that the judge's side proves
+// that no plan exists.
+//
+// Errors: those of Offer for the incumbent.
+func Begin(p *model.Problem, o *Options) (*Result, error) {
+	r := &Result{Bound: o.Bound, BoundReason: "the options give it", Proof: o.Basis}
+	if o.Bound <= 0 {
+		r = NewResult(p)
+	} else if no := bound.Infeasible(p); no != nil {
+		r = excluded(no)
+	}
+	if r.Status == Infeasible || o.Incumbent == nil {
+		return r, nil
+	}
+	if _, err := r.Offer(p, o.Incumbent, "incumbent"); err != nil {
+		return nil, fmt.Errorf("the incumbent: %w", err)
+	}
+	return r, nil
 }
 
 // Offer evaluates a plan, has the judge test every rule, and keeps it if it is

@@ -34,6 +34,7 @@ type Options struct {
 	Workers   int            // goroutines; below 1 counts as 1
 	Incumbent *model.Plan    // a legal plan to improve on; nil if none is known
 	Bound     model.Time     // a proven lower bound of the objective; 0 if none is known
+	Basis     Proof          // what Bound rests on; NoProof stands for the judge's side
 	Progress  func(Progress) // may be nil; called from one goroutine at a time
 
 	// NewTrace, if not nil, is called once for each independent search of an engine

@@ -32,14 +32,12 @@ const (
 	lastRound  = 500_000
 )
 
-func newBoard(p *model.Problem, r *solve.Result, o solve.Options) (*board, error) {
+func newBoard(p *model.Problem, r *solve.Result, o solve.Options) *board {
 	b := &board{f: newForm(p), o: o, result: r}
-	if o.Incumbent != nil {
-		if err := b.offer(o.Incumbent); err != nil {
-			return nil, err
-		}
+	if r.Plan != nil {
+		b.hint = newHint(b.f, r.Plan, r.Timeline)
 	}
-	return b, nil
+	return b
 }
 
 // offer proposes a plan.

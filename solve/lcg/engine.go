@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/solve"
 )
@@ -68,16 +67,11 @@ func (e engine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (*
 	if err := e.Refuses(p); err != nil {
 		return nil, err
 	}
-	for m := range constraints.MemoryLimits(p) {
-		if m.Static > m.Limit {
-			return solve.NewResult(p), nil // infeasible, whatever the order
-		}
-	}
-	r := &solve.Result{Bound: o.Bound}
-	b, err := newBoard(p, r, o)
-	if err != nil || b.done() {
+	r, err := solve.Begin(p, &o)
+	if err != nil || r.Status == solve.Infeasible || r.Status == solve.Optimal {
 		return r, err
 	}
+	b := newBoard(p, r, o)
 	if err := b.run(ctx, max(1, o.Workers)); err != nil {
 		return nil, err
 	}

@@ -29,17 +29,9 @@ func (engine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (*so
 	if err := refuse(p); err != nil {
 		return nil, err
 	}
-	r := solve.NewResult(p)
-	if r.Status == solve.Infeasible {
-		return r, nil
-	}
-	if o.Bound > r.Bound {
-		r.Bound, r.Proof, r.BoundReason = o.Bound, solve.SearchProof, "the options give it"
-	}
-	if o.Incumbent != nil {
-		if _, err := r.Offer(p, o.Incumbent, "incumbent"); err != nil {
-			return nil, err
-		}
+	r, err := solve.Begin(p, &o)
+	if err != nil || r.Status == solve.Infeasible || r.Status == solve.Optimal {
+		return r, err
 	}
 	u := &unroller{ctx: ctx, p: p, o: o, r: r}
 	for _, fused := range []bool{false, true} {

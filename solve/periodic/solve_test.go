@@ -36,7 +36,7 @@ func TestSolve(t *testing.T) {
 	if r.Status != solve.Feasible || r.Value != 59 || r.Engine != "periodic" || r.Reason == "" {
 		t.Errorf("half memory: %+v, want 59, feasible", r)
 	}
-	r = run(t, p, solve.Options{Bound: 59})
+	r = run(t, p, solve.Options{Bound: 59, Basis: solve.SearchProof})
 	if r.Status != solve.Optimal || r.Proof != solve.SearchProof {
 		t.Errorf("with the bound given: %+v, want optimal", r)
 	}

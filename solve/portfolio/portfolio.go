@@ -211,7 +211,7 @@ func search(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, 
 // run lets an engine improve and prove what r holds.
 func run(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, engine solve.Solver) error {
 	traces := tracer{p: p, o: o}
-	options := solve.Options{Seed: o.Seed, Workers: o.Workers, Incumbent: r.Plan, Bound: r.Bound, NewTrace: traces.newTrace()}
+	options := solve.Options{Seed: o.Seed, Workers: o.Workers, Incumbent: r.Plan, Bound: r.Bound, Basis: r.Proof, NewTrace: traces.newTrace()}
 	if o.Progress != nil {
 		options.Progress = func(e solve.Progress) {
 			o.Progress(Progress{Engine: e.Engine, Value: e.Value, Bound: e.Bound, Conflicts: e.Conflicts})

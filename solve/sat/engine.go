@@ -98,9 +98,8 @@ func gcd(a, b model.Time) model.Time {
 // the result depends on nothing else.
 //
 // For the objective span a plan is measured with every operation as early as its
-// orders allow, and the formula demands that in the end; only where operations of
-// no length hold each other up may it not see that one could start earlier. Then
-// the result can be feasible with a gap although nothing is left to probe.
+// orders allow, and the formula is about all schedules. A schedule that meets the
+// bound while its plan does not ends the search: the result is feasible with a gap.
 //
 // Cost: exponential in the number of operations; a formula takes up to some
 // hundred MB for each worker. See solve.Solver for the errors.
@@ -108,22 +107,9 @@ func (e *Engine) Solve(ctx context.Context, p *model.Problem, o solve.Options) (
 	if err := e.Refuses(p); err != nil {
 		return nil, err
 	}
-	r := solve.NewResult(p)
-	if r.Status == solve.Infeasible {
-		return r, nil
-	}
-	if o.Bound > r.Bound {
-		if err := r.Raise(o.Bound, "another engine", solve.SearchProof); err != nil {
-			return nil, err
-		}
-	}
-	if o.Incumbent != nil {
-		if _, err := r.Offer(p, o.Incumbent, "incumbent"); err != nil {
-			return nil, fmt.Errorf("the incumbent: %w", err)
-		}
-	}
-	if r.Status == solve.Optimal {
-		return r, nil
+	r, err := solve.Begin(p, &o)
+	if err != nil || r.Status == solve.Infeasible || r.Status == solve.Optimal {
+		return r, err
 	}
 	s := newSearch(p, o, r)
 	return r, s.run(ctx)
