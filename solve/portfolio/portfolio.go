@@ -221,7 +221,7 @@ func run(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, eng
 	if err := cmp.Or(err, traces.err); err != nil {
 		return err
 	}
-	return merge(p, r, found)
+	return merge(p, r, found, engine.Name())
 }
 
 // tracer makes the readers of search proofs: the checker, and what the caller wants.
@@ -249,17 +249,17 @@ func (t *tracer) newTrace() func() solve.Trace {
 }
 
 // merge takes over what an engine found.
-func merge(p *model.Problem, r, found *solve.Result) error {
+func merge(p *model.Problem, r, found *solve.Result, engine string) error {
 	if r.Plan != nil || found.Plan != nil || r.Reason == "" {
 		r.Reason = found.Reason // else what the heuristics said of memory matters more
 	}
 	r.Stats.Conflicts += found.Stats.Conflicts
 	r.Stats.Learned += found.Stats.Learned
 	if found.Status == solve.Infeasible {
-		return r.Exclude(found.Engine, found.Proof)
+		return r.Exclude(engine, found.Proof)
 	}
 	if found.Plan != nil {
-		better, err := r.Offer(p, found.Plan, found.Engine)
+		better, err := r.Offer(p, found.Plan, engine)
 		if err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func merge(p *model.Problem, r, found *solve.Result) error {
 		}
 	}
 	if found.Bound > r.Bound {
-		return r.Raise(found.Bound, found.Engine, found.Proof)
+		return r.Raise(found.Bound, engine, found.Proof)
 	}
 	return nil
 }
