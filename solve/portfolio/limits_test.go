@@ -2,7 +2,6 @@ package portfolio_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -124,26 +123,4 @@ func TestInterruption(t *testing.T) {
 		t.Errorf("status %v, value %d, reason %q after %d conflicts and a plan of %d", r.Status, r.Value, r.Reason, conflicts, best)
 	}
 	consistent(t, r)
-}
-
-// TestRaisedBound demands that a bound that an engine raised, with a gap left, names
-// that engine.
-func TestRaisedBound(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	placement, _ := model.VPlacement(8, 4)
-	p := modelgen.Problem(modelgen.Spec{Devices: 4, MicroBatches: 16, Placement: placement, Latency: 1,
-		F: []model.Time{10}, I: []model.Time{11}, W: []model.Time{9},
-		Activation: []model.Bytes{2}, FreedByI: []model.Bytes{1}, Limit: []model.Bytes{8}})
-	before := solve.NewResult(p).Bound
-	r, err := portfolio.Solve(ctx, p, portfolio.Options{Seed: 1, Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Bound > before && !strings.Contains(r.BoundReason, "by lcg") {
-		t.Errorf("bound %d, the judge's is %d, reason %q: it does not name the engine", r.Bound, before, r.BoundReason)
-	}
-	if r.Bound == before {
-		t.Skip("slow: no bound was raised in time")
-	}
 }
