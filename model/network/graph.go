@@ -28,7 +28,7 @@ func (g *graph) addBlocks(name string, blocks []Layer, e ends, after ...int) int
 		after = append([]int{part}, after...)
 	case e.embedding:
 		first := e.t.embedding()
-		first.Context, first.Output = 0, first.Output+blocks[0].Context
+		first.Output += blocks[0].Context // what a decoder attends to passes through
 		layers = append([]Layer{first}, layers...)
 	}
 	if e.head && !shared {

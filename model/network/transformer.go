@@ -164,9 +164,10 @@ func (t transformer) head() Layer {
 	switch {
 	case !t.tied:
 		l.Parameters += v * t.h
-	case t.shards == 0:
+	case t.shards > 0: // the same devices have the same shares in the embedding
+	default:
 		l.Tied = v * t.h
-	} // shared and tied: the same devices have the same shares in the embedding
+	}
 	if t.shards > 0 {
 		hidden := Exchange{Rounds: 1, Bytes: t.hiddenBytes()}
 		l.Exchanged = [3]Exchange{0: hidden.plus(t.statistics()), 1: hidden}
