@@ -275,22 +275,69 @@ func uneven(r *rand.Rand, s heuristics.Schedule, p, v int) modelgen.Spec {
 	return spec
 }
 
-// TestOtherMode says that a schedule of full backward passes runs the halves of a
-// split problem one right after the other.
+// otherModes are orders of schedules for a problem in another mode than theirs: with
+// halves only, the two run one right after the other; with a choice, each schedule
+// takes what it names.
+var otherModes = []struct {
+	schedule string
+	chunks   int
+	mode     model.Mode
+	p, m     int
+	want     string
+}{
+	{"1f1b", 1, model.Split, 2, 2, "[[0F0 0F1 0I0 0W0 0I1 0W1] [1F0 1I0 1W0 1F1 1I1 1W1]]"},
+	{"1f1b", 1, model.Auto, 2, 2, "[[0F0 0F1 0B0 0B1] [1F0 1B0 1F1 1B1]]"},
+	{"zb-h1", 1, model.Auto, 2, 2, "[[0F0 0F1 0I0 0W0 0I1 0W1] [1F0 1I0 1F1 1I1 1W0 1W1]]"},
+	{"zbv", 2, model.Auto, 1, 1, "[[0F0 1F0 1I0 1W0 0I0 0W0]]"},
+	{"hanayo", 2, model.Split, 1, 1, "[[0F0 1F0 1I0 1W0 0I0 0W0]]"},
+	{"dualpipev", 2, model.Auto, 1, 2, "[[0F0 1F0 0F1 1B0 1F1 0B0 1B1 0I1 0W1]]"},
+	{"dualpipev", 2, model.Split, 1, 2, "[[0F0 1F0 0F1 1I0 1W0 1F1 0I0 0W0 1I1 1W1 0I1 0W1]]"},
+	{"chimera", 1, model.Auto, 2, 2, "[[0F0 1F1 1B1 0B0] [0F1 1F0 1B0 0B1]]"},
+}
+
 func TestOtherMode(t *testing.T) {
-	s, err := heuristics.Lookup("1f1b")
+	for _, c := range otherModes {
+		s, err := heuristics.Lookup(c.schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := modelgen.Spec{Devices: c.p, MicroBatches: c.m, Backward: c.mode, Placement: setting{p: c.p}.places(s, c.chunks)}
+		p := problemOf(s, spec)
+		plan, err := s.Build(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge(t, p, plan)
+		if got := fmt.Sprint(rowsOf(p, plan)); got != c.want {
+			t.Errorf("%s in mode %s: got %s, want %s", c.schedule, c.mode, got, c.want)
+		}
+	}
+}
+
+// TestChimeraTakesAnyRoutes judges Chimera with micro-batches on either route by
+// chance, also all on one.
+func TestChimeraTakesAnyRoutes(t *testing.T) {
+	s, err := heuristics.Lookup("chimera")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := modelgen.Unit(2, 2)
-	plan, err := s.Build(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	judge(t, p, plan)
-	want := "[[0F0 0F1 0I0 0W0 0I1 0W1] [1F0 1I0 1W0 1F1 1I1 1W1]]"
-	if got := fmt.Sprint(rowsOf(p, plan)); got != want {
-		t.Errorf("got %s, want %s", got, want)
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		p := 2 * (1 + r.IntN(4))
+		pl := *setting{p, 1 + r.IntN(20), 1, 1, 1, ticks(r.IntN(2))}.problem(s, 1).Pipeline
+		share := r.IntN(5)
+		for m := range pl.Routes {
+			pl.Routes[m] = 0
+			if r.IntN(4) < share {
+				pl.Routes[m] = 1
+			}
+		}
+		problem := compile(&pl)
+		plan, err := s.Build(problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge(t, problem, plan)
 	}
 }
 
