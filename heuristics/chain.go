@@ -26,7 +26,7 @@ func (c *chain) ranks() int { return len(c.devices) }
 
 // route returns the route of a micro-batch.
 func (c *chain) route(m int) int {
-	if len(c.rows) == 1 {
+	if len(c.rows) == 1 || c.p.Pipeline.Routes == nil {
 		return 0
 	}
 	return c.p.Pipeline.Routes[m]

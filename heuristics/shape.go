@@ -70,7 +70,7 @@ func (c *chain) checkReverse(s Schedule) error {
 	for i, st := range c.p.Pipeline.Stages {
 		back := st.Replicas[len(st.Replicas)-1].Devices
 		if want := c.devices[c.along(1, i)]; len(back) != 1 || back[0] != want {
-			return refuse(fmt.Sprintf("stage %d on %s of the second, not %d", i, deviceList(back), want))
+			return refuse(fmt.Sprintf("stage %d of the second on %s, not %d", i, deviceList(back), want))
 		}
 	}
 	return nil

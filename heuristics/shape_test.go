@@ -154,7 +154,7 @@ var misfits = []misfit{
 	{
 		"chimera", modelgen.Spec{Devices: 4, MicroBatches: 8, Backward: model.Fused},
 		func(pl *model.Pipeline) { addReverse(pl, []int{3, 1, 2, 0}) },
-		"schedule chimera needs two routes, each the reverse of the other, the configuration has stage 1 on device 1 of the second, not 2: list the placement and its reverse under routes",
+		"schedule chimera needs two routes, each the reverse of the other, the configuration has stage 1 of the second on device 1, not 2: list the placement and its reverse under routes",
 	},
 	{
 		"chimera", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Fused, Placement: model.LoopPlacement(4, 2)},
@@ -331,6 +331,9 @@ func TestChimeraTakesAnyRoutes(t *testing.T) {
 			if r.IntN(4) < share {
 				pl.Routes[m] = 1
 			}
+		}
+		if share == 0 {
+			pl.Routes = nil
 		}
 		problem := compile(&pl)
 		plan, err := s.Build(problem)

@@ -1,28 +1,25 @@
 package heuristics
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
-// slotPass is a pass of a micro-batch over a stage in the slot in which it is
-// thought to run.
+// slotPass is a pass of a micro-batch over a stage.
 type slotPass struct {
-	slot, stage, m int
-	backward       bool
+	stage, m int // m is noTask in an empty slot
+	backward bool
 }
 
 // slotted lists the operations of a rank by slots, all of one length. The passes
 // of a micro-batch, forward over all stages and backward again, take one slot
 // after the other. On each route a micro-batch begins two slots after the one
 // before it, and a round of that many micro-batches as many slots after the round
-// before it as a micro-batch has passes.
+// before it as a micro-batch has passes. No two passes of the rank may share a slot.
 //
 // Slots grow along all that an operation waits for, so that such orders cannot
-// contradict each other, whatever the costs. Cost O(n log n) for n operations.
+// contradict each other, whatever the costs. Cost O(operations + stages) for each
+// rank.
 func slotted(c *chain, rank int, o *deviceOrder, round int) {
 	length := 2 * len(c.p.Pipeline.Stages)
-	passes := make([]slotPass, 0, 2*c.chunks*c.micro)
+	slots := slices.Repeat([]slotPass{{m: noTask}}, (c.micro/round+2)*length)
 	seen := make([]int, len(c.rows)) // by route: its micro-batches so far
 	for m := range c.micro {
 		route := c.route(m)
@@ -30,16 +27,16 @@ func slotted(c *chain, rank int, o *deviceOrder, round int) {
 		seen[route]++
 		for chunk := range c.chunks {
 			stage := c.stage(c.along(route, rank), chunk)
-			passes = append(passes,
-				slotPass{start + stage, stage, m, false},
-				slotPass{start + length - 1 - stage, stage, m, true})
+			slots[start+stage] = slotPass{stage, m, false}
+			slots[start+length-1-stage] = slotPass{stage, m, true}
 		}
 	}
-	slices.SortFunc(passes, func(a, b slotPass) int { return cmp.Compare(a.slot, b.slot) })
-	for _, pass := range passes {
-		if pass.backward {
+	for _, pass := range slots {
+		switch {
+		case pass.m == noTask:
+		case pass.backward:
 			o.backward(pass.stage, pass.m)
-		} else {
+		default:
 			o.forward(pass.stage, pass.m)
 		}
 	}
