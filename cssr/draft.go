@@ -16,6 +16,10 @@ type draft struct {
 	sizes  source
 	stages []draftStage
 	delays *delays
+
+	operations []draftOperation
+	engines    []string                // names of the engines, which follow the devices
+	owned      map[string]map[int]bool // the stages of each kind of the configuration's own
 }
 
 // draftStage is a stage of a draft.

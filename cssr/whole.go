@@ -27,6 +27,12 @@ func (d *draft) pipeline(cfg *config.Config) (*model.Pipeline, error) {
 	for _, device := range cfg.Devices {
 		pl.Devices = append(pl.Devices, model.Device{Name: device.Name, Limit: model.Unlimited})
 	}
+	for _, name := range d.engines {
+		pl.Devices = append(pl.Devices, model.Device{Name: name, Limit: model.Unlimited, Engine: true})
+	}
+	for i := range d.operations {
+		pl.Operations = append(pl.Operations, d.operations[i].whole)
+	}
 	for _, set := range []func(*config.Config, *model.Pipeline) error{setFactors, d.setTimes, d.setSizes, d.checkStatic} {
 		if err := set(cfg, pl); err != nil {
 			return nil, err
@@ -68,6 +74,7 @@ func (d *draft) setTimes(cfg *config.Config, pl *model.Pipeline) error {
 	for _, pair := range pairs {
 		s.see(d.delays.pairs[pair], 1, d.delays.site(pair))
 	}
+	d.seeOperationTimes(&s, pl.FactorScale)
 	for i := range d.stages {
 		pl.Stages[i].Replicas[0].Durations = d.wholeDurations(&s, i)
 	}
@@ -76,6 +83,7 @@ func (d *draft) setTimes(cfg *config.Config, pl *model.Pipeline) error {
 		t := model.Time(s.steps(d.delays.pairs[pair], d.delays.site(pair)))
 		pl.Links = append(pl.Links, model.Link{From: pair[0], To: pair[1], Latency: t})
 	}
+	d.setOperationTimes(&s, pl)
 	pl.TimeUnit = s.modelUnit(string(cfg.Unit))
 	return s.err
 }
@@ -109,6 +117,7 @@ func (d *draft) setSizes(cfg *config.Config, pl *model.Pipeline) error {
 			s.see(size, 1, d.sizes.site(k, d.stages[i].origin))
 		}
 	}
+	d.seeOperationSizes(&s)
 	for i, device := range cfg.Devices {
 		s.see(limitOf(device), 1, limitSite(i))
 	}
@@ -124,6 +133,7 @@ func (d *draft) setSizes(cfg *config.Config, pl *model.Pipeline) error {
 			pl.Devices[i].Limit = model.Bytes(s.steps(limit, limitSite(i)))
 		}
 	}
+	d.setOperationSizes(&s, pl)
 	pl.MemoryUnit = s.modelUnit(s.unit)
 	return s.err
 }

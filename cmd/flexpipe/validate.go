@@ -145,7 +145,7 @@ func (d *digest) json() digestJSON {
 	pl := d.problem.Pipeline
 	j := digestJSON{
 		Format: "flexpipe/validation", Version: 1,
-		Name: pl.Name, Devices: len(pl.Devices), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
+		Name: pl.Name, Devices: pl.RealDevices(), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
 		Operations: d.problem.NumOps(), Placement: string(d.cfg.Placement.Rule), Infeasible: d.infeasible,
 		Unit: d.problem.TimeUnit().Name, Objective: pl.Objective.String(), Warnings: []string{}, StageCosts: stagesJSON(d.problem, d.layers),
 	}

@@ -41,6 +41,8 @@ type Config struct {
 	Memory        []StageMemory // length S; nil with a model, or when memory is not modelled
 	Objective     Objective
 
+	Operations []Operation // of the configuration's own, beside those of the stages
+
 	Profile *Profile // the measured profile that filled Costs, else nil
 
 	Model       *Model

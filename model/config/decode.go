@@ -89,6 +89,7 @@ func (d *decoder) readSections() {
 		d.readEdgeLatency()
 	}
 	backward := d.readBackward()
+	d.readOperations()
 	d.readMemory()
 	d.readPartition()
 	d.readRecompute()

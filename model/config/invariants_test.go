@@ -34,6 +34,9 @@ func checkInvariants(t *testing.T, c *Config) {
 	want(c.Objective == Makespan || c.Objective == Span, "a known objective")
 	checkGraph(want, c)
 	checkSources(want, c)
+	for i := range c.Operations {
+		checkOperation(want, c, &c.Operations[i])
+	}
 }
 
 // checkGraph checks the stage graph and the communication over it.
@@ -80,5 +83,31 @@ func checkSources(want func(bool, string), c *Config) {
 		if c.Costs != nil {
 			want(!c.Costs[edge.From].HasBackward() || c.Costs[edge.To].SendsGradient(), "a gradient for each backward")
 		}
+	}
+}
+
+// checkOperation checks an operation of the configuration's own.
+func checkOperation(want func(bool, string), c *Config, o *Operation) {
+	want(o.Name != "" && o.Letter != "", "a name and a letter")
+	want(o.Stages == nil || len(o.Stages) > 0, "stages or none")
+	for _, stage := range o.Stages {
+		want(stage >= 0 && stage < c.Stages, "known stages")
+	}
+	want(len(o.Duration) == o.count() && len(o.Takes) == o.count() && len(o.Gives) == o.count(), "amounts for each stage")
+	for i := range o.Duration {
+		want(min(o.Duration[i].Sign(), o.Takes[i].Sign(), o.Gives[i].Sign()) >= 0, "amounts not negative")
+	}
+	places := 0
+	for _, given := range []bool{o.Devices != nil, o.Engine != "", o.Link != ""} {
+		if given {
+			places++
+		}
+	}
+	want(places <= 1 && (places == 1 || o.Stages != nil) && (o.Engine == "" || o.Stages != nil), "one place to run")
+	want(slices.IsSorted(o.Devices) && (o.Devices == nil || len(o.Devices) > 0), "devices in order")
+	for _, w := range slices.Concat(o.After, o.Before) {
+		want(w.Kind != "" && w.Lag.Sign() >= 0 && w.Stage >= 0 && w.Stage < c.Stages, "waits for something")
+		fixed := w.Stages == NoStage || w.Stages == AtStage || w.Stages == AllStages
+		want(fixed || o.Stages != nil && (w.Stages == SameStage || w.Stages == NextStages || w.Stages == PreviousStages), "waits from a stage")
 	}
 }
