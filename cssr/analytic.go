@@ -174,7 +174,7 @@ func partitionOf(cfg *config.Config, l *layout, layers []network.Layer, recomput
 	}
 	slowdown := make([]float64, l.stages())
 	for s := range slowdown {
-		slowdown[s] = slowest(cfg.Devices, l.devices[s]).Float64()
+		slowdown[s] = slowest(cfg.Devices, l.everyDevice(s)).Float64()
 	}
 	return network.Balanced(layers, l.stages(), network.BalanceOptions{Recompute: recompute, Slowdown: slowdown})
 }

@@ -54,7 +54,6 @@ func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
 	if err := d.addOperations(cfg, l); err != nil {
 		return nil, err
 	}
-	d.slowDown(cfg.Devices)
 	pl, err := d.pipeline(cfg)
 	if err != nil {
 		return nil, err

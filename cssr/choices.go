@@ -31,6 +31,12 @@ type Choices struct {
 	// loop or v; "" as configured. Gangs cannot be laid out by a rule.
 	Placement string
 
+	// Bidirectional adds a second route, on which stage s sits on device P-1-d of P
+	// devices if it sits on device d on the first (Li, Hoefler: Chimera, SC 2021).
+	// The first half of the micro-batches takes the first route. It needs a single
+	// route without gangs, and two micro-batches.
+	Bidirectional bool
+
 	// Objective is the figure to minimise; nil as configured.
 	Objective *model.Objective
 }

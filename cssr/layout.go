@@ -14,6 +14,9 @@ type layout struct {
 	chunks  int     // stages made of each stage of the configuration
 	after   [][]int // by stage: the stages that it follows
 	devices [][]int // by stage: one device, or a gang
+
+	further [][][]int // by further route and stage
+	routeOf []int     // by micro-batch; nil for a single route
 }
 
 // origin returns the stage of the configuration that a stage is a chunk of.
@@ -32,6 +35,9 @@ func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 	}
 	var err error
 	if l.devices, err = place(cfg, l.chunks*cfg.Stages, choices.Placement); err != nil {
+		return nil, err
+	}
+	if err := l.addRoutes(cfg, choices); err != nil {
 		return nil, err
 	}
 	l.connect(cfg.Edges)
@@ -83,13 +89,17 @@ func place(cfg *config.Config, stages int, name string) ([][]int, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case rule == config.Vee:
+	return layOut(config.Placement{Rule: rule, Devices: cfg.Placement.Devices}, stages, devices)
+}
+
+// layOut returns the devices of each of so many stages. A list is repeated, and
+// linear goes on as loop does.
+func layOut(p config.Placement, stages, devices int) ([][]int, error) {
+	switch p.Rule {
+	case config.Vee:
 		return model.VPlacement(stages, devices)
-	case rule == config.Listed:
-		return repeat(cfg.Placement.Devices, stages), nil
-	case name != "" && rule == config.Linear:
-		return model.LinearPlacement(stages, devices)
+	case config.Listed:
+		return repeat(p.Devices, stages), nil
 	}
 	return model.LoopPlacement(stages, devices), nil
 }
@@ -102,6 +112,9 @@ func checkPlacement(cfg *config.Config, rule config.PlacementRule, stages int) e
 	}
 	if rule != config.Linear && rule != config.Loop && rule != config.Vee {
 		return refuse("it is not known", "use linear, loop or v")
+	}
+	if len(cfg.Routes) > 0 {
+		return refuse("the configuration has routes, each with a placement of its own", "leave the routes out").at(cfg.Locate("routes"))
 	}
 	devices := len(cfg.Devices)
 	counts := fmt.Sprintf("not %d on %d", stages, devices)

@@ -148,22 +148,28 @@ func (d *draft) settle(cfg *config.Config, l *layout, o *config.Operation, own *
 }
 
 // slowdownOf returns the largest slowdown among the devices of an operation, 1 for
-// engines.
+// engines. One operation serves the micro-batches of all routes, so that its engines
+// and its duration must not depend on the route.
 func slowdownOf(cfg *config.Config, l *layout, o *config.Operation, own *draftOperation) (*big.Rat, error) {
+	refuse := func(key, problem, remedy string) (*big.Rat, error) {
+		return nil, cfg.Locate(fmt.Sprintf("operations[%d]%s", own.entry, key)).Refuse(problem, remedy, nil)
+	}
+	stage := own.whole.Stage
 	switch {
+	case o.Engine != "" && !o.Once && len(l.everyDevice(stage)) > len(l.devices[stage]):
+		return refuse(".engine", fmt.Sprintf("the routes through stage %d use different devices, so it is not known beside which of them it works", stage),
+			"write link, which is one for all routes, or give it once: true")
 	case o.Engine != "" || o.Link != "":
 		return big.NewRat(1, 1), nil
 	case o.Devices != nil:
 		return slowest(cfg.Devices, o.Devices).Rat(), nil
 	}
-	replicas := l.replicas(own.whole.Stage)
-	most := slowest(cfg.Devices, replicas[0])
-	for _, devices := range replicas[1:] {
+	most := slowest(cfg.Devices, l.devices[stage])
+	for _, devices := range l.replicas(stage)[1:] {
 		other := slowest(cfg.Devices, devices)
 		if !o.Once && !other.Equal(most) {
-			return nil, cfg.Locate(fmt.Sprintf("operations[%d]", own.entry)).Refuse(
-				fmt.Sprintf("on the routes through stage %d its devices have the slowdowns %s and %s, and it has one duration", own.whole.Stage, most, other),
-				"list the devices that it occupies", nil)
+			return refuse("", fmt.Sprintf("on the routes through stage %d its devices have the slowdowns %s and %s, and it has one duration", stage, most, other),
+				"list the devices that it occupies")
 		}
 		if other.Cmp(most) > 0 {
 			most = other

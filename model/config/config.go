@@ -31,7 +31,9 @@ type Config struct {
 	Factors      []Decimal // on all durations, one per micro-batch, positive; nil when all are 1
 	Stages       int       // 1 to MaxStages
 	Placement    Placement
-	Edges        []Edge // the stage graph, acyclic; nil when the network decides it
+	Routes       []Placement // one per route, the first being Placement; nil when routes are not given
+	RouteOf      []int       // the route of each micro-batch, no route without one; nil without Routes
+	Edges        []Edge      // the stage graph, acyclic; nil when the network decides it
 	Unit         Unit
 	SizesInBytes bool // some size was written in bytes, so all of them are
 

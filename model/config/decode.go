@@ -84,6 +84,7 @@ func (d *decoder) readSections() {
 	}
 	d.readPlacement()
 	d.readMicroBatches()
+	d.readRouteOf()
 	edges := d.readEdges()
 	if edges {
 		d.readEdgeLatency()

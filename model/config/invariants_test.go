@@ -26,7 +26,16 @@ func checkInvariants(t *testing.T, c *Config) {
 		want(device.Limit == nil || device.Limit.Sign() >= 0, "limit not negative")
 	}
 	want(len(c.Placement.Devices) == stages, "a placement per stage")
-	for _, gang := range c.Placement.Devices {
+	want((c.Routes == nil) == (c.RouteOf == nil) && (c.Routes == nil || len(c.RouteOf) == c.MicroBatches), "a route per micro-batch")
+	for _, route := range c.RouteOf {
+		want(route >= 0 && route < len(c.Routes), "known routes")
+	}
+	gangs := slices.Clone(c.Placement.Devices)
+	for i, route := range c.Routes {
+		want(len(route.Devices) == stages && slices.Contains(c.RouteOf, i), "a placement and a micro-batch per route")
+		gangs = append(gangs, route.Devices...)
+	}
+	for _, gang := range gangs {
 		want(len(gang) > 0 && slices.IsSorted(gang) && gang[0] >= 0 && gang[len(gang)-1] < devices, "gangs of known devices")
 		want(len(slices.Compact(slices.Clone(gang))) == len(gang), "gangs without repetition")
 	}

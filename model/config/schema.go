@@ -35,7 +35,7 @@ var waitSchema = schema{"kind": nil, "stage": nil, "lag": nil}
 var configSchema = schema{
 	"version": nil, "name": nil,
 	"devices":       {"name": nil, "memory_limit": nil, "slowdown": nil},
-	"micro_batches": nil, "stages": nil, "placement": nil, "edges": nil, "unit": nil,
+	"micro_batches": nil, "stages": nil, "placement": nil, "routes": nil, "route_of": nil, "edges": nil, "unit": nil,
 	"costs": {
 		"forward": nil, "backward_input": nil, "backward_weight": nil, "backward_full": nil, "overlapped": nil,
 	},
