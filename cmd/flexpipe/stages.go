@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/flexpipe/flexpipe/model"
 )
 
@@ -40,7 +42,7 @@ func replicaList(replicas []model.Replica) string {
 	if len(replicas) > most {
 		parts = append(parts, "...")
 	}
-	return strings.Join(parts, " / ")
+	return text.Snip(strings.Join(parts, " / "), longestName, "~")
 }
 
 // costColumns are the durations that any stage has, and sizes if memory is

@@ -53,6 +53,7 @@ func (p *program) validate(c *cli.Context) error {
 			fields(w, d.lines()...)
 			fmt.Fprintln(w)
 			stageTable(w, problem, layers)
+			ownTable(w, problem)
 		}
 		return nil
 	})
@@ -156,7 +157,8 @@ type digestJSON struct {
 	Infeasible   string   `json:"infeasible"` // why no plan exists; empty if that is not known
 	Warnings     []string `json:"warnings"`
 
-	StageCosts []stageJSON `json:"stage_costs"`
+	StageCosts    []stageJSON `json:"stage_costs"`
+	OwnOperations []ownJSON   `json:"own_operations,omitempty"`
 }
 
 func (d *digest) json() digestJSON {
@@ -166,6 +168,10 @@ func (d *digest) json() digestJSON {
 		Name: pl.Name, Devices: pl.RealDevices(), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
 		Operations: d.problem.NumOps(), Placement: string(d.cfg.Placement.Rule), Infeasible: d.infeasible,
 		Unit: d.problem.TimeUnit().Name, Objective: pl.Objective.String(), Warnings: []string{}, StageCosts: stagesJSON(d.problem, d.layers),
+		OwnOperations: ownListJSON(pl),
+	}
+	if len(d.cfg.Routes) > 1 {
+		j.Placement = "routes"
 	}
 	for _, w := range d.cfg.Warnings {
 		j.Warnings = append(j.Warnings, w.String())
