@@ -12,20 +12,23 @@ import (
 // they come from, and where they sit.
 type layout struct {
 	chunks  int     // stages made of each stage of the configuration
+	origins []int   // by stage: the stage of the configuration that it is a chunk of
+	dealt   []int   // the stages that are chunks of stages of the configuration, in their order
 	after   [][]int // by stage: the stages that it follows
 	devices [][]int // by stage: one device, or a gang
+	cut     *cut    // the network behind the stages; nil without a model
 
 	further [][][]int // by further route and stage
 	routeOf []int     // by micro-batch; nil for a single route
 }
 
 // origin returns the stage of the configuration that a stage is a chunk of.
-func (l *layout) origin(stage int) int { return stage / l.chunks }
+func (l *layout) origin(stage int) int { return l.origins[stage] }
 
 // stages returns the number of stages.
 func (l *layout) stages() int { return len(l.devices) }
 
-// newLayout applies SplitStages and Placement.
+// newLayout applies SplitStages and Placement, and cuts a model into the stages.
 func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 	l := &layout{chunks: max(choices.SplitStages, 1)}
 	if choices.SplitStages != 0 {
@@ -33,12 +36,21 @@ func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 			return nil, err
 		}
 	}
-	var err error
-	if l.devices, err = place(cfg, l.chunks*cfg.Stages, choices.Placement); err != nil {
+	devices, err := place(cfg, l.chunks*cfg.Stages, choices.Placement)
+	if err != nil {
 		return nil, err
 	}
-	if err := l.addRoutes(cfg, choices); err != nil {
+	routes, err := l.routes(cfg, choices, devices)
+	if err != nil {
 		return nil, err
+	}
+	if cfg.Model != nil {
+		return l, l.cutModel(cfg, choices, routes)
+	}
+	l.devices, l.further, l.origins = devices, routes[1:], make([]int, len(devices))
+	for s := range l.origins {
+		l.origins[s] = s / l.chunks
+		l.dealt = append(l.dealt, s)
 	}
 	l.connect(cfg.Edges)
 	return l, nil
@@ -54,9 +66,9 @@ func checkSplit(cfg *config.Config, chunks int) error {
 			at(cfg.Locate("stages", "devices"))
 	case chunks == 1:
 		return nil
-	case !isChain(cfg):
+	case cfg.Model == nil && !isChain(cfg):
 		return splitError(chunks, "the stages do not form a chain", "leave edges out, or write the chunks as stages").
-			at(cfg.Locate("edges", "profile.edges", "model.kind"))
+			at(cfg.Locate("edges", "profile.edges"))
 	}
 	for s, c := range cfg.Costs {
 		if c.BackwardWeight != nil && !c.SendsGradient() {

@@ -71,7 +71,7 @@ func (l *layout) stagesBeside(o *config.Operation, nth int) []int {
 	}
 	stages := make([]int, l.chunks)
 	for chunk := range stages {
-		stages[chunk] = o.Stages[nth]*l.chunks + chunk
+		stages[chunk] = l.dealt[o.Stages[nth]*l.chunks+chunk]
 	}
 	return stages
 }
@@ -203,7 +203,7 @@ func (d *draft) stagesOf(l *layout, w config.Wait, own int) (stages []int, known
 	case config.NoStage:
 		return []int{-1}, true
 	case config.AtStage:
-		return []int{w.Stage}, true
+		return []int{l.dealt[w.Stage]}, true
 	case config.PreviousStages:
 		return l.after[own], true
 	case config.NextStages:

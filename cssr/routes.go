@@ -23,30 +23,33 @@ func (l *layout) everyDevice(stage int) []int {
 	return slices.Compact(devices)
 }
 
-// addRoutes lays the stages out for each route beyond the first.
-func (l *layout) addRoutes(cfg *config.Config, choices Choices) error {
+// routes returns the devices of the chunks on each route, given those on the first,
+// and sets the route of each micro-batch.
+func (l *layout) routes(cfg *config.Config, choices Choices, first [][]int) ([][][]int, error) {
+	routes := [][][]int{first}
 	if choices.Bidirectional {
-		return l.addReverse(cfg)
+		reverse, err := l.reverse(cfg, first)
+		return append(routes, reverse), err
 	}
 	if len(cfg.Routes) < 2 {
-		return nil
+		return routes, nil
 	}
 	for _, route := range cfg.Routes[1:] {
-		devices, err := layOut(route, l.stages(), len(cfg.Devices))
+		devices, err := layOut(route, len(first), len(cfg.Devices))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		l.further = append(l.further, devices)
+		routes = append(routes, devices)
 	}
 	l.routeOf = slices.Clone(cfg.RouteOf)
-	return nil
+	return routes, nil
 }
 
-// addReverse adds a route over the devices in reverse for the second half of the
+// reverse returns a route over the devices in reverse, for the second half of the
 // micro-batches.
-func (l *layout) addReverse(cfg *config.Config) error {
-	refuse := func(problem, remedy string, keys ...string) error {
-		return (&ChoiceError{"bidirectional", problem, remedy}).at(cfg.Locate(keys...))
+func (l *layout) reverse(cfg *config.Config, first [][]int) ([][]int, error) {
+	refuse := func(problem, remedy string, keys ...string) ([][]int, error) {
+		return nil, (&ChoiceError{"bidirectional", problem, remedy}).at(cfg.Locate(keys...))
 	}
 	switch {
 	case len(cfg.Routes) > 0:
@@ -55,18 +58,17 @@ func (l *layout) addReverse(cfg *config.Config) error {
 		return refuse("each route needs a micro-batch, and there is only one", "use two micro-batches or more", "micro_batches", "global_batch")
 	}
 	last := len(cfg.Devices) - 1
-	reverse := make([][]int, l.stages())
-	for s, gang := range l.devices {
+	reverse := make([][]int, len(first))
+	for s, gang := range first {
 		if len(gang) > 1 {
-			origin := l.origin(s)
+			origin := s / l.chunks
 			return refuse(fmt.Sprintf("stage %d sits on a gang of %d devices", origin, len(gang)), "place each stage on one device", fmt.Sprintf("placement[%d]", origin))
 		}
 		reverse[s] = []int{last - gang[0]}
 	}
-	l.further = [][][]int{reverse}
 	l.routeOf = make([]int, cfg.MicroBatches)
 	for m := range l.routeOf {
 		l.routeOf[m] = m * 2 / cfg.MicroBatches
 	}
-	return nil
+	return reverse, nil
 }
