@@ -27,6 +27,7 @@ var oddConfigs = []string{
 	"devices: 3\nmicro_batches: 2\nmodel: {kind: gpt, layers: 3, hidden: 8, heads: 2, sequence: 4, vocabulary: 16}\ncluster: {flops: 1e12, link_bandwidth: 1e9, link_latency: 0.1us, devices_per_node: 2, node_bandwidth: 1e8}\npartition: [embedding, 3, head]\nrecompute: [none, full, selective]",
 	"devices: 9\nmicro_batches: 2\nmodel: {kind: mlp, layers: 3, hidden: 8}\ncluster: {flops: 1e12, link_bandwidth: 1e9}",
 	"devices: 4\nmicro_batches: 4\nmodel: {kind: two-branch, branches: [{kind: mlp, layers: 6, hidden: 512}, {kind: mlp, layers: 6, hidden: 512}]}\ncluster: {flops: 1e14, link_bandwidth: 25e9}",
+	"devices: 3\nglobal_batch: 4\nmodel: {kind: encoder-decoder, encoder: {layers: 2, hidden: 8, heads: 2, sequence: 4}, decoder: {layers: 2, hidden: 8, heads: 2, sequence: 4, vocabulary: 7}, vocabulary_sharding: stage}\ncluster: {flops: 1e12, link_bandwidth: 1e9, link_latency: 0.3us}\npartition: [1, 1, 2]",
 }
 
 const fuzzProfile = `{"format": "flexpipe/profile", "version": 1, "unit": "us", "stages": [
@@ -60,6 +61,7 @@ func FuzzBuild(f *testing.F) {
 		for _, choices := range []cssr.Choices{
 			{}, {SplitStages: 2}, {SplitStages: 3, Placement: "v"}, {Placement: "linear"},
 			{Backward: mode(model.Split)}, {Backward: mode(model.Fused)}, {Backward: mode(model.Auto), SplitStages: 2},
+			{Vocabulary: "stage", MicroBatchSize: 2}, {Vocabulary: "none", SplitStages: 2},
 		} {
 			checkBuild(t, cfg, choices)
 		}
@@ -73,7 +75,13 @@ func small(cfg *config.Config) bool {
 		gangs += len(gang) * len(gang)
 	}
 	return len(cfg.Devices) <= 1000 && cfg.Stages <= 100 && len(cfg.Edges) <= 1000 && gangs <= 1000 &&
-		cfg.MicroBatches <= 1000 && (cfg.Model == nil || cfg.Model.Layers() <= 1000)
+		cfg.MicroBatches <= 1000 && (cfg.Model == nil || smallModel(cfg))
+}
+
+// smallModel is small for a configuration with a model, whose vocabulary all devices may
+// share, and whose micro-batches may be cut anew.
+func smallModel(cfg *config.Config) bool {
+	return cfg.Model.Layers() <= 1000 && cfg.GlobalBatch <= 1000 && (len(cfg.Devices) <= 50 || !cfg.Model.HasVocabulary())
 }
 
 // checkBuild fails unless a configuration is built soundly or refused properly.

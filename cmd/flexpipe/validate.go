@@ -70,7 +70,7 @@ func (d *digest) lines() [][2]string {
 	p, cfg := d.problem, d.cfg
 	list := [][2]string{
 		{"problem", outline(p, nil)},
-		{"placement", placementText(string(cfg.Placement.Rule), cfg.Placement.Devices)},
+		{"placement", placementText(string(cfg.Placement.Rule), seats(p))},
 		{"costs", d.costs()},
 		{"transfers", d.transfers()},
 		{"memory", d.memory()},
@@ -86,7 +86,11 @@ func (d *digest) costs() string {
 	unit := d.problem.TimeUnit().Plural()
 	switch {
 	case d.cfg.Model != nil:
-		return fmt.Sprintf("computed from a %s network on a cluster, in %s", d.cfg.Model.Kind, unit)
+		article := "a"
+		if d.cfg.Model.Kind == config.EncoderDecoder {
+			article = "an"
+		}
+		return fmt.Sprintf("computed from %s %s network on a cluster, in %s", article, d.cfg.Model.Kind, unit)
 	case d.cfg.Profile != nil:
 		return "from a measured profile, in " + unit
 	}
