@@ -376,7 +376,9 @@ func (d *Decoder) refresh(r int32) {
 	for _, pred := range d.predsOf(r) {
 		q := &d.rows[pred.Row]
 		if q.count == 0 {
-			q = &d.rows[d.source(pred.Row)]
+			if q = &d.rows[d.source(pred.Row)]; q.count == 0 {
+				continue // of the other case of a choice, without a stand-in
+			}
 		}
 		if q.next <= s.next {
 			return
@@ -396,16 +398,17 @@ func (d *Decoder) readyWhole(r int32) model.Time {
 	s, ready := &d.rows[r], model.Time(0)
 	for _, pred := range d.predsOf(r) {
 		q := &d.rows[d.source(pred.Row)]
+		if q.count == 0 {
+			continue // as in refresh, or a route without micro-batches
+		}
 		last := q.count - 1
 		if !d.p.Rows[r].Single && !d.p.Rows[pred.Row].Single {
 			last = s.next
 		}
-		switch {
-		case q.next <= last:
+		if q.next <= last {
 			return never
-		case last >= 0: // else a route without micro-batches
-			ready = max(ready, d.endOf(q, last)+pred.Lag)
 		}
+		ready = max(ready, d.endOf(q, last)+pred.Lag)
 	}
 	return ready
 }
