@@ -6,11 +6,11 @@ import (
 	"github.com/flexpipe/flexpipe/model"
 )
 
-// levels returns, by row, the largest number of barriers before it: the waits on
-// the way to it that are for all operations of a row. What an operation waits for in
-// its own level is of its own micro-batch; the rest is in lower levels. So level by
-// level, and in a level micro-batch by micro-batch, is an order in which everything
-// can run. Cost O((rows + precedences) · log rows).
+// levels returns, by row, the largest number of barriers before it: operations of no
+// micro-batch that wait for all micro-batches of some row. What an operation waits for
+// in its own level is of its own micro-batch or of none; the rest is in lower levels. So
+// level by level, and in a level micro-batch by micro-batch, is an order in which
+// everything can run. Cost O((rows + precedences) · log rows).
 func levels(p *model.Problem) []int32 {
 	level := make([]int32, len(p.Rows))
 	if !slices.ContainsFunc(p.Rows, func(r model.Row) bool { return r.Single }) {
@@ -19,7 +19,7 @@ func levels(p *model.Problem) []int32 {
 	for _, r := range p.RowOrder(nil) {
 		for _, s := range p.Succs[r] {
 			at := level[r]
-			if p.Rows[r].Single || p.Rows[s.Row].Single {
+			if p.Rows[s.Row].Single && !p.Rows[r].Single {
 				at++
 			}
 			level[s.Row] = max(level[s.Row], at)

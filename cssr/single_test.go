@@ -118,7 +118,7 @@ func TestDecoderNeverGetsStuckOnOperations(t *testing.T) {
 		replayed(t, p, out)
 	}
 	t.Logf("%d plans, %d with limits, %d problems too tight, %d of them behind barriers", plans, limited, tight, barriers)
-	if plans < 1500 || limited < 300 || tight < 50 || barriers < 40 {
+	if plans < 1500 || limited < 300 || tight < 30 || barriers < 25 {
 		t.Error("the test has lost its material")
 	}
 }
@@ -188,7 +188,7 @@ func randomOperations(seed uint64) *model.Problem {
 	}
 	for d := range pl.Devices {
 		if pl.Devices[d].Limit < model.Unlimited {
-			pl.Devices[d].Limit += model.Bytes(r.IntN([]int{6, 25}[r.IntN(2)]))
+			pl.Devices[d].Limit += model.Bytes(r.IntN([]int{2, 25}[r.IntN(2)]))
 		}
 	}
 	p, err := model.Compile(pl)
