@@ -57,4 +57,9 @@ func TestVocabularySharding(t *testing.T) {
 	same(t, VocabularyStage, config.Model.VocabularySharding)
 	same(t, []StageLayers{{Layers: 6}, {Layers: 6}, {Layers: 6}, {Layers: 5}, {Layers: 1}}, config.Partition.Stages)
 	same(t, false, load(t, "mlp").Model.HasVocabulary())
+	// A device that has no other stage has those.
+	config, err = Decode([]byte(text+"placement: [0, 1, 2, 2, 2]\n"), "c.yaml")
+	if err != nil || config.Warnings != nil {
+		t.Errorf("%v, warnings %v", err, config.Warnings)
+	}
 }
