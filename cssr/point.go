@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flexpipe/flexpipe/model"
-	"github.com/flexpipe/flexpipe/model/config"
+	"github.com/flexpipe/flexpipe/model/network"
 )
 
 // Point is a schedule of the space: what shapes the problem, and how its actors
@@ -50,6 +49,14 @@ func (pt *Point) Check() error {
 		return &PolicyError{"placement", fmt.Sprintf("%.60q is not known", c.Placement), "use " + wordList(placements)}
 	case c.SplitStages < 0:
 		return &PolicyError{"chunks", fmt.Sprintf("%d is out of range", c.SplitStages), "write a number from 1 up"}
+	case c.MicroBatchSize < 0:
+		return &PolicyError{"micro-batch-size", fmt.Sprintf("%d is out of range", c.MicroBatchSize), "write a number from 1 up"}
+	case c.Vocabulary != "" && !slices.Contains(vocabularies, c.Vocabulary):
+		return &PolicyError{"vocabulary", fmt.Sprintf("%.60q is not known", c.Vocabulary), "use " + wordList(vocabularies)}
+	case slices.ContainsFunc(c.Partition, func(n int) bool { return n < 0 }):
+		return &PolicyError{"partition", "a stage has fewer than 0 layers", "write the layers of each stage"}
+	case slices.ContainsFunc(c.Recompute, func(r network.Recompute) bool { return !slices.Contains(recomputes, r.String()) }):
+		return &PolicyError{"recompute", "it is not known", "use " + wordList(recomputes)}
 	}
 	return pt.Policy.check()
 }
@@ -67,62 +74,6 @@ func typesKey(actor int, phase Phase) string {
 		key += "." + phase.String()
 	}
 	return key
-}
-
-// pointField is a part of a Point in its text form.
-type pointField struct {
-	key   string
-	print func(*Point) string // "" if as by default
-	parse func(*Point, span) error
-}
-
-// pointFields lists the parts in the order in which they print: the choices, then
-// the policy.
-var pointFields = []pointField{
-	{"placement", func(pt *Point) string { return pt.Choices.Placement },
-		func(pt *Point, s span) (err error) { pt.Choices.Placement, err = parseWord(s, placements); return }},
-	{"chunks", func(pt *Point) string { return unlessZero(pt.Choices.SplitStages) },
-		func(pt *Point, s span) (err error) { pt.Choices.SplitStages, err = parseCount(s); return }},
-	{"backward", printBackward, parseBackward},
-	{"objective", printObjective, parseObjective},
-	{keyTypes, func(pt *Point) string { return strings.Join(pt.Policy.Types, ">") },
-		func(pt *Point, s span) (err error) { pt.Policy.Types, err = parseTypes(s); return }},
-	{"traversal", func(pt *Point) string { return unlessFirst(traversalNames[:], pt.Policy.Traversal) },
-		func(pt *Point, s span) (err error) {
-			pt.Policy.Traversal, err = parseName[Traversal](s, traversalNames[:])
-			return
-		}},
-	{"group", func(pt *Point) string { return unlessZero(pt.Policy.Group) },
-		func(pt *Point, s span) (err error) { pt.Policy.Group, err = parseCount(s); return }},
-	{"in-flight", func(pt *Point) string { return joined(pt.Policy.InFlight, strconv.Itoa) },
-		func(pt *Point, s span) (err error) { pt.Policy.InFlight, err = parseList(s, parseCount); return }},
-	{"memory", func(pt *Point) string { return joined(pt.Policy.Memory, Share.String) },
-		func(pt *Point, s span) (err error) { pt.Policy.Memory, err = parseList(s, parseShare); return }},
-	{"patience", func(pt *Point) string { return joined(pt.Policy.Patience, Wait.String) },
-		func(pt *Point, s span) (err error) { pt.Policy.Patience, err = parseList(s, parseWait); return }},
-	{"weights", func(pt *Point) string { return pt.Policy.Weights.text() },
-		func(pt *Point, s span) (err error) { pt.Policy.Weights, err = parseWeights(s); return }},
-	{"fuse", func(pt *Point) string { return joined(pt.Policy.Fuse, yesNo) },
-		func(pt *Point, s span) (err error) { pt.Policy.Fuse, err = parseList(s, parseYesNo); return }},
-}
-
-var placements = []string{string(config.Linear), string(config.Loop), string(config.Vee)}
-
-// modeNames lists the modes of a backward by name.
-var modeNames = []string{model.Split: "split", model.Fused: "fused", model.Auto: "auto"}
-
-func printBackward(pt *Point) string {
-	if pt.Choices.Backward == nil {
-		return ""
-	}
-	return pt.Choices.Backward.String()
-}
-
-func printObjective(pt *Point) string {
-	if pt.Choices.Objective == nil {
-		return ""
-	}
-	return pt.Choices.Objective.String()
 }
 
 // String writes the share as in memory=80%.

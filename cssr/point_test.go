@@ -11,6 +11,7 @@ import (
 
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/network"
 )
 
 // drawPoint draws any point that passes Check.
@@ -25,6 +26,10 @@ func drawPoint(t *rapid.T) cssr.Point {
 		objective := rapid.SampledFrom([]model.Objective{model.Makespan, model.Span}).Draw(t, "objective")
 		pt.Choices.Objective = &objective
 	}
+	pt.Choices.Partition = oneOrAll(t, "partition", 6, rapid.IntRange(0, 99))
+	pt.Choices.Recompute = oneOrAll(t, "recompute", 6, rapid.SampledFrom([]network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull}))
+	pt.Choices.MicroBatchSize = rapid.IntRange(0, 8).Draw(t, "micro-batch size")
+	pt.Choices.Vocabulary = rapid.SampledFrom([]string{"", "none", "stage"}).Draw(t, "vocabulary")
 	pt.Policy = drawPolicy(t, 5, 6, []string{"all_reduce", "X-1", "recompute"})
 	return pt
 }
@@ -145,6 +150,8 @@ func TestPointErrors(t *testing.T) {
 		{"patience=W:1,W:2", 1, "patience=W:1,W:2", "once"},
 		{"weights=fill:2", 9, "fill:2", "only deferred takes"},
 		{"weights=defered:2", 9, "defered", "did you mean deferred?"},
+		{"recompute=none,ful", 16, "ful", "did you mean full?"},
+		{"vocabulary=all", 12, "all", "use none or stage"},
 		{"fuse=1", 6, "1", "use no or yes"},
 		{"objective=spam", 11, "spam", "did you mean span?"},
 		{"* group=4", 1, "*", "key=value"},

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/network"
 )
 
 // PointError reports a text that writes no Point.
@@ -60,6 +61,8 @@ func (s span) split(sep string) []span {
 //
 //	placement=linear|loop|v       chunks=2              (stages made of each stage)
 //	backward=split|fused|auto     objective=makespan|span
+//	partition=7,8,8,7             recompute=none,full   (by stage, of a network; or selective)
+//	micro-batch-size=2            vocabulary=none|stage
 //	types=I>F>W                   types@3=...           (for device 3 only)
 //	types.warm-up=F>B             types@3.cool-down=... (or steady)
 //	traversal=breadth-first|depth-first|wave            group=4
@@ -280,6 +283,14 @@ func parseWeights(s span) (Weights, error) {
 	}
 	w.Most, err = parseList(rest, parseCount)
 	return w, err
+}
+
+func parseRecompute(s span) (network.Recompute, error) {
+	i, err := parseIndex(s, recomputes)
+	if err != nil {
+		return network.RecomputeNone, err
+	}
+	return network.ParseRecompute(recomputes[i])
 }
 
 func parseYesNo(s span) (bool, error) {
