@@ -219,7 +219,7 @@ func (d *Decoder) roomOnStage(r int32) bool {
 }
 
 // roomOnActors reports whether every device of a forward row has room for one
-// more, or is to run its oldest micro-batch; behind a barrier all are young.
+// more, or is to run the oldest micro-batch of its level.
 func (d *Decoder) roomOnActors(r int32) bool {
 	if d.guards[r].flight <= 0 || len(d.rule.Actor) == 0 {
 		return true

@@ -3,9 +3,8 @@ package cssr
 import "github.com/flexpipe/flexpipe/model"
 
 // NamedPoint is a point of the space that gives a schedule of the literature from
-// priorities and bounds alone. What the decoder makes of it is the published
-// order, or one of the same length and memory, as far as Exact and Short say;
-// package heuristics lists the published orders themselves.
+// priorities and bounds alone. Package heuristics lists the published orders
+// themselves; [Named] says where the decoder gives the same.
 type NamedPoint struct {
 	Name  string
 	Title string
@@ -22,8 +21,9 @@ type NamedPoint struct {
 // = W = 1, B = 2) and no latencies, from M = P up:
 //   - gpipe, 1f1b, zb-h1 give the published orders; zb-h2 does from M = 2P-1 up;
 //   - interleaved gives the published makespan and memory, and nearly always the
-//     published order: at the border of two rounds a device of the published one may
-//     wait for a forward where ours runs a backward;
+//     published order: where a device of that one waits for a forward of the next chunk
+//     with room for one of the next round, or with a gradient that is ready, ours does
+//     not wait;
 //   - looped-bfs gives the published makespan and memory; the published order takes
 //     micro-batches back last in, first out, the decoder first in, first out;
 //   - zb-v gives the published makespan 6M+P-1 from M = 2P-1 up, with at most 2P live

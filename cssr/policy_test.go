@@ -209,3 +209,60 @@ func TestMemoryShares(t *testing.T) {
 		equal(t, c.sizes+" "+c.text, rule(t, &point.Policy, problem).Memory, c.want)
 	}
 }
+
+// TestWeightModes looks at what the modes of weight gradients make of ranks.
+func TestWeightModes(t *testing.T) {
+	p := modelgen.Unit(1, 3) // rows: forward, backward input, backward weight
+	for text, want := range map[string]struct {
+		first    bool // weight gradients rank before all else
+		patience uint8
+		backlog  []int32
+	}{
+		"types=W>I weights=by-type":           {true, 0, nil},
+		"types=I>W weights=at-once":           {true, 0, nil},
+		"types=W>I weights=deferred":          {false, 0, nil},
+		"weights=deferred:2":                  {false, 0, []int32{2}},
+		"types=W>I weights=fill":              {false, 8, nil},
+		"weights=fill patience=3":             {false, 8, nil},
+		"weights=fill patience=W:16":          {false, 16, nil},
+		"weights=deferred patience=3,F:1,W:2": {false, 2, nil},
+	} {
+		point, err := cssr.ParsePoint(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := rule(t, &point.Policy, p)
+		least, most := min(got.Offset[0], got.Offset[1]), max(got.Offset[0], got.Offset[1])
+		if w := got.Offset[2]; want.first && w >= least || !want.first && w <= most {
+			t.Errorf("%s: offsets %v", text, got.Offset)
+		}
+		if got.Patience[2] != want.patience {
+			t.Errorf("%s: patience %d, want %d", text, got.Patience[2], want.patience)
+		}
+		equal(t, text, got.Backlog, want.backlog)
+	}
+}
+
+// TestFillDelaysNothing demands that a weight gradient never delays what is known to
+// come: device 1 has bubbles of 1, too short for its weight gradients of 5, while
+// device 0 still sends.
+func TestFillDelaysNothing(t *testing.T) {
+	problem := modelgen.Problem(modelgen.Spec{Devices: 2, MicroBatches: 4, F: []model.Time{4, 2}, I: []model.Time{1}, W: []model.Time{5}})
+	for mode, first := range map[string]string{"deferred": "1F0 1I0 1W0", "fill": "1F0 1I0 1F1 1I1 1F2 1I2 1F3 1I3 1W0"} {
+		point, err := cssr.ParsePoint("types=F>I weights=" + mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cssr.NewDecoder(problem).Decode(context.Background(), rule(t, &point.Policy, problem), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, op := range out.Plan.Order[1] {
+			names = append(names, problem.Name(op))
+		}
+		if got := strings.Join(names, " "); !strings.HasPrefix(got, first) {
+			t.Errorf("%s: device 1 runs %s, want first %s", mode, got, first)
+		}
+	}
+}
