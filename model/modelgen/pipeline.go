@@ -8,8 +8,9 @@ import (
 
 // RandomPipeline returns a small random pipeline that uses all that a pipeline
 // can say: gangs, stage graphs, two routes, links, blocking transfers, factors,
-// stages without some operations, and memory limits under which a micro-batch
-// alone fits. It compiles. The same seed gives the same pipeline.
+// stages without some operations, in one of three cases operations of its own and
+// engines, and memory limits under which a micro-batch alone fits, or all of them
+// where a barrier asks for that. It compiles. The same seed gives the same pipeline.
 func RandomPipeline(seed uint64, maxMicroBatches int) *model.Pipeline {
 	g := generator{Rand: rand.New(rand.NewPCG(seed, 0xf1e1d))}
 	pl := &model.Pipeline{
@@ -35,6 +36,7 @@ func RandomPipeline(seed uint64, maxMicroBatches int) *model.Pipeline {
 	if g.one(2) {
 		g.limits(pl)
 	}
+	addOperations(pl, seed)
 	return pl
 }
 
