@@ -6,14 +6,11 @@ import (
 	"github.com/flexpipe/flexpipe/model"
 )
 
-// addOperations draws operations of the pipeline's own, in one of three cases, and
-// raises limits by what they need. It has random numbers of its own, so that the
-// rest of the pipeline is the same with and without it.
-func addOperations(pl *model.Pipeline, seed uint64) {
+// AddOperations draws operations of a pipeline's own, one at least, adds engines for
+// them, and raises limits by what they need. The pipeline has none before. The same seed
+// gives the same operations.
+func AddOperations(pl *model.Pipeline, seed uint64) {
 	g := operations{generator{rand.New(rand.NewPCG(seed, 0x09e7))}, pl}
-	if !g.one(3) {
-		return
-	}
 	if g.one(2) {
 		g.recompute(g.IntN(len(pl.Stages)))
 	}
