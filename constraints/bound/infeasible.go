@@ -19,11 +19,11 @@ type Infeasibility struct {
 }
 
 // Infeasible returns a proof that memory limits rule out every schedule of p, or
-// nil if it finds none. It adds up what
-// a single micro-batch must hold at once when an operation starts, and what all
-// micro-batches must hold when one that runs once does. For a chain
-// of stages without operations of its own the answer is exact: if one micro-batch alone fits, so do all, one
-// after the other. For other stage graphs nil proves nothing.
+// nil if it finds none. It adds up what a single micro-batch must hold at once when an
+// operation starts, and what all micro-batches must hold when one that runs once does.
+// For a chain of stages without operations of its own the answer is exact: if one
+// micro-batch alone fits, so do all, one after the other. For other pipelines nil proves
+// nothing.
 //
 // Cost O(rows per device · rows + rows · precedences / 64).
 func Infeasible(p *model.Problem) *Infeasibility {
