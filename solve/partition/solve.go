@@ -64,7 +64,8 @@ type Result struct {
 	Usage []Usage // by device
 	// Bound is what the busiest device has to do whatever the choice.
 	Bound int64
-	// Proved says that Score.Busiest meets Bound.
+	// Proved says that Score.Busiest meets Bound; where an integer program has to work
+	// in floating point, up to Precision of it.
 	Proved bool
 	// Method is what found the bound.
 	Method Method
@@ -79,6 +80,10 @@ func (r *Result) String() string {
 	return fmt.Sprintf("layers %v, recompute %v, devices %v: busiest %d (%s by the %s)",
 		[]int(r.Cut), r.Recompute, r.Devices, r.Score.Busiest, state, r.Method)
 }
+
+// Precision is how far, relative to Busiest, the bound of an integer program may be from it
+// through rounding alone. It is exact up to 100,000 ticks, or steps in which all work is whole.
+const Precision = 1e-5
 
 // An UndecidedError says that a limit came before any choice was found.
 type UndecidedError struct {
