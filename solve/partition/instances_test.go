@@ -2,9 +2,10 @@ package partition_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/flexpipe/flexpipe/model/network"
 	"github.com/flexpipe/flexpipe/solve/partition"
@@ -84,19 +85,231 @@ func BenchmarkCandidates(b *testing.B) {
 	}
 }
 
-func TestMeasure(t *testing.T) {
+// TestLarge has both methods agree on the busiest device, where the integer program can.
+func TestLarge(t *testing.T) {
+	infeasible := 0
 	for name, p := range large(t) {
-		start := time.Now()
-		r, err := partition.Solve(context.Background(), p, partition.Options{Method: partition.DynamicProgram})
-		fmt.Println(name, time.Since(start), r, err)
+		r, err := partition.Solve(context.Background(), p, partition.Options{})
+		var e *partition.InfeasibleError
+		if errors.As(err, &e) {
+			infeasible++
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !r.Proved || r.Method != partition.DynamicProgram || !partition.Fits(p, &r.Choice) {
+			t.Errorf("%s: %v", name, r)
+		}
+		if p.Recompute != nil || p.FreeAssignment {
+			continue
+		}
+		i, err := partition.Solve(context.Background(), p, partition.Options{Method: partition.IntegerProgram, MaxNodes: 50})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if i.Score.Busiest != r.Score.Busiest || !i.Proved {
+			t.Errorf("%s: the integer program says %v, the dynamic program %v", name, i, r)
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	for _, v := range []string{"v", "loop"} {
-		for _, st := range []int{16, 24} {
-			start := time.Now()
-			r, err := partition.Solve(ctx, gpt(t, v, st, 8, 80, nil), partition.Options{Method: partition.IntegerProgram})
-			fmt.Println(v, st, time.Since(start), r, err)
+	if infeasible != 1 {
+		t.Errorf("%d problems are infeasible, want 1", infeasible)
+	}
+}
+
+// TestThreeLaps has a frontier that is too wide for the dynamic program.
+func TestThreeLaps(t *testing.T) {
+	p := gpt(t, "loop", 24, 8, 80, nil)
+	r, err := partition.Solve(context.Background(), p, partition.Options{MaxSteps: 100_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Proved || r.Method != partition.IntegerProgram || !partition.Fits(p, &r.Choice) {
+		t.Errorf("got %v", r)
+	}
+}
+
+// TestEnded wants a choice and a bound that holds from a search that may not start.
+func TestEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p := gpt(t, "loop", 16, 8, 30, everyRecompute)
+	best, err := partition.Solve(context.Background(), p, partition.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []partition.Method{partition.Auto, partition.IntegerProgram} {
+		r, err := partition.Solve(ctx, p, partition.Options{Method: m})
+		if err != nil {
+			t.Fatalf("%v: %v", m, err)
+		}
+		if r.Bound > best.Score.Busiest || r.Score.Busiest < best.Score.Busiest || r.Proved || !partition.Fits(p, &r.Choice) {
+			t.Errorf("%v: got %v, best %v", m, r, best)
+		}
+		if !strings.Contains(r.String(), "gap") {
+			t.Errorf("%v: no gap in %q", m, r)
+		}
+	}
+}
+
+// TestAgainstBalanced has no memory and no choice of recomputation, as network.Balanced, which also
+// makes the squares least.
+func TestAgainstBalanced(t *testing.T) {
+	for _, stages := range []int{1, 2, 7, 16} {
+		p := gpt(t, "linear", stages, stages, 0, nil)
+		slowdown := make([]float64, stages)
+		for s := range slowdown {
+			p.Devices[s].Factor = int64(4 + s%3)
+			slowdown[s] = float64(4 + s%3)
+		}
+		r, err := partition.Solve(context.Background(), p, partition.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost := func(stage, first, end int) (sum float64) {
+			for i := first; i < end; i++ {
+				sum += float64(p.Layers[i].Modes[0].Work) * slowdown[stage]
+			}
+			return sum
+		}
+		cut, err := network.MinMax(len(p.Layers), stages, cost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := partition.Choice{Cut: cut, Recompute: make([]network.Recompute, stages)}
+		for s := range stages {
+			c.Devices = append(c.Devices, s)
+		}
+		if want, _ := partition.Evaluate(p, &c); want.Busiest != r.Score.Busiest {
+			t.Errorf("%d stages: busiest %d, network.MinMax has %d", stages, r.Score.Busiest, want.Busiest)
+		}
+	}
+}
+
+// equal returns n layers of work 3, a tick for each operation, and a byte of memory.
+func equal(n int) []partition.Layer {
+	var layers []partition.Layer
+	for range n {
+		layers = append(layers, partition.Layer{Static: 1, Modes: []partition.Mode{{Work: 3, Activation: 2}, {Work: 3, Activation: 2}, {Work: 4, Activation: 1}}})
+	}
+	return layers
+}
+
+// TestThirtyLayers is Megatron-LM issue 1304: 30 layers on 4 stages, which built 28 of them without
+// a word. No cut has less than 8 layers on some stage; of those with no more, the lightest
+// ends are best, also by makespan with 4 micro-batches.
+func TestThirtyLayers(t *testing.T) {
+	p := &partition.Problem{
+		Layers: equal(30), Group: partition.LinearGroups(4), InFlight: partition.OneForwardOneBackward(4, 4),
+		Devices: make([]partition.Device, 4),
+	}
+	list, err := partition.Candidates(context.Background(), p, 10, partition.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := list[0]; !slices.Equal(first.Cut, network.Partition{7, 8, 8, 7}) || first.Score.Busiest != 24 {
+		t.Errorf("the best cut is %v", &first)
+	}
+	position := func(cut ...int) int {
+		return slices.IndexFunc(list, func(r partition.Result) bool { return slices.Equal(r.Cut, cut) })
+	}
+	// The ten cuts with at most 8 layers come before those with 9.
+	for i, r := range list {
+		if (r.Score.Busiest == 24) != (i < 10) {
+			t.Errorf("candidate %d has busiest %d", i, r.Score.Busiest)
+		}
+	}
+	for _, cut := range [][]int{{8, 8, 7, 7}, {8, 7, 7, 8}, {7, 7, 8, 8}, {6, 8, 8, 8}} {
+		if at := position(cut...); at < 1 || at > 9 {
+			t.Errorf("%v is candidate %d", cut, at)
+		}
+	}
+	for _, cut := range [][]int{{6, 9, 8, 7}, {7, 9, 7, 7}, {7, 8, 9, 6}} {
+		if at := position(cut...); at < 10 {
+			t.Errorf("%v, a step from the best, is candidate %d", cut, at)
+		}
+	}
+}
+
+func TestInfeasible(t *testing.T) {
+	p := &partition.Problem{
+		Layers: equal(8), Group: partition.LinearGroups(4), InFlight: partition.OneForwardOneBackward(4, 4),
+		Devices: []partition.Device{{Limit: 11}, {Limit: 11}, {Limit: 11}, {Limit: 11}},
+	}
+	for _, c := range []struct {
+		limit int64
+		want  string
+	}{
+		{11, "no partition fits in memory: device 3 needs 12 B, its limit is 11 B; full recompute on stages 0-1 would fit"},
+		{6, "no partition fits in memory: device 3 needs 12 B, its limit is 6 B; 6 B more on devices 0-3 would fit"},
+	} {
+		for d := range p.Devices {
+			p.Devices[d].Limit = c.limit
+		}
+		_, err := partition.Solve(context.Background(), p, partition.Options{})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("limit %d: error is %v, want %s", c.limit, err, c.want)
+		}
+	}
+}
+
+// TestEachDeviceItsMemory is Megatron-Bridge pull request 5077: memory by the average of 2 would
+// fit where the last device needs 3.
+func TestEachDeviceItsMemory(t *testing.T) {
+	p := &partition.Problem{Group: partition.LinearGroups(4), InFlight: []int{1, 1, 1, 1}}
+	for _, static := range []int64{1, 2, 2, 3} {
+		p.Layers = append(p.Layers, partition.Layer{Static: static, Modes: []partition.Mode{{Work: 1}}})
+		p.Devices = append(p.Devices, partition.Device{Limit: 2})
+	}
+	_, err := partition.Solve(context.Background(), p, partition.Options{})
+	var e *partition.InfeasibleError
+	if !errors.As(err, &e) || e.Device != 3 || e.Need != 3 || e.Limit != 2 {
+		t.Errorf("error is %v, want device 3 with 3 of 2", err)
+	}
+}
+
+func TestInterleaved(t *testing.T) {
+	for _, c := range []struct {
+		stages, devices, microBatches int
+		want                          []int
+	}{
+		{4, 4, 8, []int{4, 3, 2, 1}},
+		{4, 4, 2, []int{2, 2, 2, 1}},
+		// Device 0 has 4 warm-up forwards and runs one more before its first backward: 2 of
+		// stage 0, 2 of stage 2, 1 of stage 0; by the first backward of stage 0 there are 4 of it.
+		{4, 2, 8, []int{4, 3, 2, 1}},
+	} {
+		if got := partition.Interleaved(c.stages, c.devices, c.microBatches); !slices.Equal(got, c.want) {
+			t.Errorf("%d stages on %d devices: %v, want %v", c.stages, c.devices, got, c.want)
+		}
+	}
+}
+
+func TestProblemErrors(t *testing.T) {
+	valid := func() *partition.Problem {
+		return &partition.Problem{Layers: equal(3), Group: []int{0, 1}, InFlight: []int{2, 1}, Devices: make([]partition.Device, 2)}
+	}
+	if err := valid().Check(); err != nil {
+		t.Fatal(err)
+	}
+	for field, change := range map[string]func(*partition.Problem){
+		"Group":              func(p *partition.Problem) { p.Group = nil },
+		"Group[1]":           func(p *partition.Problem) { p.Group[1] = -1 },
+		"InFlight":           func(p *partition.Problem) { p.InFlight = []int{1} },
+		"InFlight[0]":        func(p *partition.Problem) { p.InFlight[0] = 0 },
+		"Recompute":          func(p *partition.Problem) { p.Recompute = []network.Recompute{2, 1} },
+		"Devices":            func(p *partition.Problem) { p.Devices = p.Devices[:1] },
+		"Devices[1]":         func(p *partition.Problem) { p.Devices[1].Limit = -1 },
+		"Layers[2]":          func(p *partition.Problem) { p.Layers[2].Modes = nil },
+		"Layers[0].Modes[1]": func(p *partition.Problem) { p.Layers[0].Modes[1].Work = -1 },
+		"Layers":             func(p *partition.Problem) { p.Layers[0].Modes[1].Work = 1 << 62 },
+	} {
+		p := valid()
+		change(p)
+		_, err := partition.Solve(context.Background(), p, partition.Options{})
+		var e *partition.ProblemError
+		if !errors.As(err, &e) || e.Field != field {
+			t.Errorf("error is %v, want one for %s", err, field)
 		}
 	}
 }
