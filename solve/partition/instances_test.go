@@ -53,7 +53,7 @@ func mixed(p *partition.Problem) *partition.Problem {
 func large(t testing.TB) map[string]*partition.Problem {
 	return map[string]*partition.Problem{
 		"linear-8":         gpt(t, "linear", 8, 8, 80, nil),
-		"linear-16-memory": gpt(t, "linear", 16, 16, 14, everyRecompute),
+		"linear-16-memory": gpt(t, "linear", 16, 16, 17, everyRecompute),
 		"linear-8-memory":  gpt(t, "linear", 8, 8, 27, everyRecompute),
 		"mixed-8-memory":   mixed(gpt(t, "linear", 8, 8, 27, everyRecompute)),
 		"mixed-16":         mixed(gpt(t, "linear", 16, 16, 80, nil)),
@@ -87,14 +87,8 @@ func BenchmarkCandidates(b *testing.B) {
 
 // TestLarge has both methods agree on the busiest device, where the integer program can.
 func TestLarge(t *testing.T) {
-	infeasible := 0
 	for name, p := range large(t) {
 		r, err := partition.Solve(context.Background(), p, partition.Options{})
-		var e *partition.InfeasibleError
-		if errors.As(err, &e) {
-			infeasible++
-			continue
-		}
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -111,9 +105,6 @@ func TestLarge(t *testing.T) {
 		if i.Score.Busiest != r.Score.Busiest || !i.Proved {
 			t.Errorf("%s: the integer program says %v, the dynamic program %v", name, i, r)
 		}
-	}
-	if infeasible != 1 {
-		t.Errorf("%d problems are infeasible, want 1", infeasible)
 	}
 }
 
@@ -281,6 +272,36 @@ func TestInterleaved(t *testing.T) {
 	} {
 		if got := partition.Interleaved(c.stages, c.devices, c.microBatches); !slices.Equal(got, c.want) {
 			t.Errorf("%d stages on %d devices: %v, want %v", c.stages, c.devices, got, c.want)
+		}
+	}
+}
+
+// TestInterleavedAgainstOrder counts along the order of each device: warm-up forwards, then
+// a forward and a backward in turn, P micro-batches of a stage at a time, backwards from the last
+// stage on.
+func TestInterleavedAgainstOrder(t *testing.T) {
+	const devices = 4
+	for laps := 2; laps <= 4; laps++ {
+		stages, microBatches := laps*devices, 8*devices
+		want := make([]int, stages)
+		for d := range devices {
+			held := make([]int, laps)
+			lap := func(i int) int { return i / devices % laps }
+			total, warmUp := laps*microBatches, 2*(devices-1-d)+(laps-1)*devices
+			for i := range total + warmUp {
+				if i < total {
+					held[lap(i)]++
+				}
+				for l, n := range held {
+					want[l*devices+d] = max(want[l*devices+d], n)
+				}
+				if i >= warmUp {
+					held[laps-1-lap(i-warmUp)]--
+				}
+			}
+		}
+		if got := partition.Interleaved(stages, devices, microBatches); !slices.Equal(got, want) {
+			t.Errorf("%d laps: %v, want %v", laps, got, want)
 		}
 	}
 }

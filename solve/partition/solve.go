@@ -152,10 +152,12 @@ func (f *frontier) best(ctx context.Context, k, steps int) ([]Choice, error) {
 	}
 	score, _ := Evaluate(f.p, &list[len(list)-1])
 	q.byBusiest = false
-	q.limit = score.Busiest - 1
-	below, err := f.run(ctx, q)
-	if err != nil {
-		return nil, err
+	var below []Choice
+	if k > 1 {
+		q.limit = score.Busiest - 1
+		if below, err = f.run(ctx, q); err != nil {
+			return nil, err
+		}
 	}
 	q.limit, q.floor = score.Busiest, score.Busiest-1
 	equal, err := f.run(ctx, q)
