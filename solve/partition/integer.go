@@ -83,7 +83,7 @@ func (g *program) choice(x []float64) Choice {
 // integer solves by the integer program. What a quick look finds is the value to
 // beat: that nothing is below it is a proof, too.
 func (f *frontier) integer(ctx context.Context, o Options) (*Result, error) {
-	best, bound := f.look(), f.loadBound()
+	best, bound := f.look(), f.bound
 	g := newProgram(f)
 	if best != nil {
 		score, _ := Evaluate(f.p, best)

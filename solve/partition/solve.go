@@ -98,8 +98,9 @@ func (e *UndecidedError) Error() string {
 func (e *UndecidedError) Unwrap() error { return e.Cause }
 
 // Solve returns the choice of least score. If the context ends the search, it returns
-// the best choice that a quick look finds, with Proved false unless that meets
-// the bound.
+// the best choice so far or that a quick look finds, with what is known as Bound. If the dynamic program
+// finds the least Busiest, but would take too many steps for the rest of the score,
+// a descent has to do for that.
 //
 // With L layers, S stages, R modes of recomputation and one stage per device it takes
 // O(R·S·L·w) for each of a few sweeps, where w is the most layers that a device
@@ -120,7 +121,7 @@ func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 			return nil, f.infeasible(ctx, o.steps())
 		case err == nil:
 			return newResult(p, list[0], math.MaxInt64, DynamicProgram), nil
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || f.found != nil:
 			return f.quick(ctx)
 		}
 	}
@@ -150,7 +151,9 @@ func (f *frontier) best(ctx context.Context, k, steps int) ([]Choice, error) {
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	score, _ := Evaluate(f.p, &list[len(list)-1])
+	score, _ := Evaluate(f.p, &list[0])
+	f.bound, f.found = score.Busiest, &list[0]
+	score, _ = Evaluate(f.p, &list[len(list)-1])
 	q.byBusiest = false
 	var below []Choice
 	if k > 1 {
@@ -177,7 +180,7 @@ var rungs = []int64{1, 4, 16, 64, 256}
 // takes too many steps, what the one before has found is complete up to its
 // limit, and has to do.
 func (f *frontier) ladder(ctx context.Context, q query) ([]Choice, error) {
-	bound := f.loadBound()
+	bound := f.bound
 	var before []Choice
 	for i := 0; ; i++ {
 		q.limit = maxTotal
@@ -190,6 +193,9 @@ func (f *frontier) ladder(ctx context.Context, q query) ([]Choice, error) {
 			return before, nil
 		case err != nil || len(list) >= q.keep || q.limit == maxTotal:
 			return list, err
+		}
+		if len(list) == 0 {
+			f.bound = max(f.bound, q.limit+1)
 		}
 		before = list
 	}
@@ -230,8 +236,15 @@ const (
 	quickSteps = 1 << 20
 )
 
-// look returns a choice that a narrow sweep finds, nil if it finds none.
+// look returns the choice of least Busiest if it is known, else one that a narrow sweep
+// finds, nil if it finds none. A descent improves the rest of the score.
 func (f *frontier) look() *Choice {
+	if f.found != nil {
+		f.p.descend(f.found)
+		return f.found
+	}
+	known := f.bound
+	defer func() { f.bound = known }() // a narrow sweep proves nothing
 	q := query{keep: 1, floor: -1, byBusiest: true, quota: quickQuota, budget: quickSteps}
 	list, err := f.ladder(context.Background(), q)
 	if err != nil || len(list) == 0 {
@@ -244,9 +257,9 @@ func (f *frontier) look() *Choice {
 // quick returns what a quick look finds once the context has ended.
 func (f *frontier) quick(ctx context.Context) (*Result, error) {
 	if c := f.look(); c != nil {
-		return newResult(f.p, *c, f.loadBound(), DynamicProgram), nil
+		return newResult(f.p, *c, f.bound, DynamicProgram), nil
 	}
-	return nil, &UndecidedError{f.loadBound(), ctx.Err()}
+	return nil, &UndecidedError{f.bound, ctx.Err()}
 }
 
 // sort orders choices by score, then by what they choose.

@@ -18,7 +18,7 @@ const pollSteps = 1 << 13
 // A query says what a sweep looks for.
 type query struct {
 	keep  int   // choices wanted
-	limit int64 // no device works longer
+	limit int64 // no device has a higher Busiest
 	floor int64 // some device works longer than this
 
 	byBusiest bool // the least Busiest; else the least of the rest of the score
@@ -207,7 +207,7 @@ func (w *sweep) hold(j, s int, d *device) bool {
 		next := *d
 		next.load += work
 		next.bytes += w.t.bytes(first, end, m, int64(w.p.InFlight[s]))
-		if next.load > w.limit || !w.overrun && next.bytes > c.limit {
+		if !w.allows(c, &next) {
 			continue
 		}
 		fits = true
@@ -218,6 +218,14 @@ func (w *sweep) hold(j, s int, d *device) bool {
 		w.fill(j+1, next)
 	}
 	return fits
+}
+
+// allows reports whether a device of a class may do and hold so much.
+func (w *sweep) allows(c *class, d *device) bool {
+	if w.overrun {
+		return d.bytes-c.limit <= w.limit
+	}
+	return d.load <= w.limit && d.bytes <= c.limit
 }
 
 func (w *sweep) recompute(mode int) network.Recompute { return w.p.modes()[mode] }
