@@ -10,10 +10,10 @@ import (
 	"github.com/flexpipe/flexpipe/model/network"
 )
 
-// FromNetwork returns layers with their costs on a cluster, in nanoseconds and
-// bytes, with all ways to recompute. Forward, backward input and backward weight are rounded for
-// each layer, where network.Stages rounds for each stage: the two differ by up to 1.5 ns
-// for each layer.
+// FromNetwork returns layers with their costs on a cluster, in nanoseconds and bytes,
+// with all ways to recompute. Forward, backward input and backward weight are rounded
+// for each layer, where network.Stages rounds for each stage: the two differ by up to
+// 1.5 ns for each layer.
 //
 // Errors are those of the cluster.
 func FromNetwork(layers []network.Layer, cluster network.Cluster) ([]Layer, error) {
@@ -54,13 +54,13 @@ type ConfigError struct{ Problem string }
 
 func (e *ConfigError) Error() string { return "partition: " + e.Problem }
 
-// FromConfig returns the problem of cutting the model of a configuration for its devices
-// and its placement, with the given ways to recompute to choose from. Its partition and its recompute are
-// left aside. Times are in nanoseconds, divided by the common denominator
-// of all slowdowns, see [Device]. In flight are as many micro-batches as 1F1B has,
-// interleaved where the placement is a loop of several laps; where it is another
-// with several stages per device, as many as 1F1B has with a device for each stage, which
-// suffices for it but is not the least.
+// FromConfig returns the problem of cutting the model of a configuration for its
+// devices and its placement, with the given ways to recompute to choose from. Its
+// partition and its recompute are left aside. Times are in nanoseconds, divided by
+// the common denominator of all slowdowns, see [Device]. In flight are as many
+// micro-batches as 1F1B has, interleaved where the placement is a loop of several
+// laps; where it is another with several stages per device, as many as 1F1B has with
+// a device for each stage, which suffices for it but is not the least.
 //
 // Errors: a [*ConfigError] without a model, with a gang, with numbers that are too fine,
 // or with idle devices; else those of [cssr.Network] and the network's layers.

@@ -13,8 +13,8 @@ import (
 
 var everyRecompute = []network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull}
 
-// gpt returns a network of 48 blocks, embedding and head on stages over devices of the given
-// limit in GiB; loop, v or linear by name.
+// gpt returns a network of 48 blocks, embedding and head on stages over devices of
+// the given limit in GiB; loop, v or linear by name.
 func gpt(t testing.TB, placement string, stages, devices int, limit float64, recompute []network.Recompute) *partition.Problem {
 	t.Helper()
 	chain, err := network.GPT{Layers: 48, Hidden: 4096, Heads: 32, Sequence: 2048, Vocabulary: 50304, MicroBatchSize: 1}.Chain()
@@ -143,8 +143,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestAgainstBalanced has no memory and no choice of recomputation, as network.Balanced, which also
-// makes the squares least.
+// TestAgainstBalanced has no memory and no choice of recomputation, as
+// network.Balanced, which also makes the squares least.
 func TestAgainstBalanced(t *testing.T) {
 	for _, stages := range []int{1, 2, 7, 16} {
 		p := gpt(t, "linear", stages, stages, 0, nil)
@@ -186,9 +186,9 @@ func equal(n int) []partition.Layer {
 	return layers
 }
 
-// TestThirtyLayers is Megatron-LM issue 1304: 30 layers on 4 stages, which built 28 of them without
-// a word. No cut has less than 8 layers on some stage; of those with no more, the lightest
-// ends are best, also by makespan with 4 micro-batches.
+// TestThirtyLayers is Megatron-LM issue 1304: 30 layers on 4 stages, which built 28
+// of them without a word. No cut has less than 8 layers on some stage; of those with
+// no more, the lightest ends are best, also by makespan with 4 micro-batches.
 func TestThirtyLayers(t *testing.T) {
 	p := &partition.Problem{
 		Layers: equal(30), Group: partition.LinearGroups(4), InFlight: partition.OneForwardOneBackward(4, 4),
@@ -244,8 +244,8 @@ func TestInfeasible(t *testing.T) {
 	}
 }
 
-// TestEachDeviceItsMemory is Megatron-Bridge pull request 5077: memory by the average of 2 would
-// fit where the last device needs 3.
+// TestEachDeviceItsMemory is Megatron-Bridge pull request 5077: memory by the average
+// of 2 would fit where the last device needs 3.
 func TestEachDeviceItsMemory(t *testing.T) {
 	p := &partition.Problem{Group: partition.LinearGroups(4), InFlight: []int{1, 1, 1, 1}}
 	for _, static := range []int64{1, 2, 2, 3} {
@@ -266,8 +266,9 @@ func TestInterleaved(t *testing.T) {
 	}{
 		{4, 4, 8, []int{4, 3, 2, 1}},
 		{4, 4, 2, []int{2, 2, 2, 1}},
-		// Device 0 has 4 warm-up forwards and runs one more before its first backward: 2 of
-		// stage 0, 2 of stage 2, 1 of stage 0; by the first backward of stage 0 there are 4 of it.
+		// Device 0 has 4 warm-up forwards and runs one more before its first backward: 2
+		// of stage 0, 2 of stage 2, 1 of stage 0; by the first backward of stage 0 there
+		// are 4 of it.
 		{4, 2, 8, []int{4, 3, 2, 1}},
 	} {
 		if got := partition.Interleaved(c.stages, c.devices, c.microBatches); !slices.Equal(got, c.want) {
@@ -276,9 +277,9 @@ func TestInterleaved(t *testing.T) {
 	}
 }
 
-// TestInterleavedAgainstOrder counts along the order of each device: warm-up forwards, then
-// a forward and a backward in turn, P micro-batches of a stage at a time, backwards from the last
-// stage on.
+// TestInterleavedAgainstOrder counts along the order of each device: warm-up
+// forwards, then a forward and a backward in turn, P micro-batches of a stage at a
+// time, backwards from the last stage on.
 func TestInterleavedAgainstOrder(t *testing.T) {
 	const devices = 4
 	for laps := 2; laps <= 4; laps++ {

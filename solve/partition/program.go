@@ -10,8 +10,8 @@ import (
 // A program states a problem as an integer linear program that minimises the work of
 // the busiest device.
 //
-// The columns count the layers of a run of equal layers on a stage, by mode; that keeps rows
-// few, on which the time of a dense simplex method depends most. Rows say:
+// The columns count the layers of a run of equal layers on a stage, by mode; that
+// keeps rows few, on which the time of a dense simplex method depends most. Rows say:
 //
 //   - every layer of a run is on some stage, and no stage is empty;
 //   - a stage holds a layer of a run only if the run before ends on it or earlier, unless
@@ -49,7 +49,7 @@ func newProgram(f *frontier) *program {
 			g.size = max(g.size, float64(c.limit))
 		}
 	}
-	g.column(1, g.down(f.loadBound()), math.Inf(1)) // column 0, the objective
+	g.column(1, g.down(f.bound), math.Inf(1)) // column 0, the objective
 	g.ilp.Integer[0] = g.exact
 	g.columns()
 	g.cover()

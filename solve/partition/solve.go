@@ -29,9 +29,10 @@ func (m Method) String() string { return methodNames[m] }
 // Options steer a solve. The zero value is valid.
 type Options struct {
 	Method Method
-	// LP solves the relaxations of the integer program; nil means lp.Gonum, which
-	// serves up to some 30 stages of equal blocks without a choice of recomputation, and
-	// a handful with it.
+	// LP solves the relaxations of the integer program; nil means lp.Gonum. With
+	// that, 24 stages of equal blocks take some ten milliseconds if there is no choice of
+	// recomputation; with one, only a few layers on a few stages are solved to the
+	// end, so give the context a deadline.
 	LP lp.Solver
 	// MaxSteps bounds the ranges that one sweep of the dynamic program tries; 0
 	// means DefaultSteps. More is a matter for the integer program.
@@ -81,8 +82,9 @@ func (r *Result) String() string {
 		[]int(r.Cut), r.Recompute, r.Devices, r.Score.Busiest, state, r.Method)
 }
 
-// Precision is how far, relative to Busiest, the bound of an integer program may be from it
-// through rounding alone. It is exact up to 100,000 ticks, or steps in which all work is whole.
+// Precision is how far, relative to Busiest, the bound of an integer program may be
+// from it through rounding alone. It is exact up to 100,000 ticks, or steps in which
+// all work is whole.
 const Precision = 1e-5
 
 // An UndecidedError says that a limit came before any choice was found.
@@ -98,17 +100,17 @@ func (e *UndecidedError) Error() string {
 func (e *UndecidedError) Unwrap() error { return e.Cause }
 
 // Solve returns the choice of least score. If the context ends the search, it returns
-// the best choice so far or that a quick look finds, with what is known as Bound. If the dynamic program
-// finds the least Busiest, but would take too many steps for the rest of the score,
-// a descent has to do for that.
+// the best choice so far or that a quick look finds, with what is known as Bound. If
+// the dynamic program finds the least Busiest, but would take too many steps for the
+// rest of the score, a descent has to do for that.
 //
 // With L layers, S stages, R modes of recomputation and one stage per device it takes
 // O(R·S·L·w) for each of a few sweeps, where w is the most layers that a device
 // takes; twice as many stages as devices cost a further factor of L·w for v, and L²·w for
 // loop. See [Options] for the integer program.
 //
-// Errors: a [*ProblemError], an [*InfeasibleError] if no choice keeps the limits, an [*UndecidedError], and those
-// of the linear solver.
+// Errors: a [*ProblemError], an [*InfeasibleError] if no choice keeps the limits, an
+// [*UndecidedError], and those of the linear solver.
 func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -126,7 +128,7 @@ func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 		}
 	}
 	if o.Method == DynamicProgram {
-		return nil, errBudget
+		return f.quick(ctx)
 	}
 	return f.integer(ctx, o)
 }

@@ -101,9 +101,9 @@ func TestCandidatesAgainstAll(t *testing.T) {
 	})
 }
 
-// checkInfeasible tests what an error claims: the nearest choice misses the limits by as much as it
-// says, raising them makes it fit, nothing smaller does, and a choice that
-// recomputes more fits if there is one.
+// checkInfeasible tests what an error claims: the nearest choice misses the limits by
+// as much as it says, raising them makes it fit, nothing smaller does, and a choice
+// that recomputes more fits if there is one.
 func checkInfeasible(t rapid.TB, p *partition.Problem, err error) {
 	var e *partition.InfeasibleError
 	if !errors.As(err, &e) {
