@@ -18,10 +18,12 @@ const pollSteps = 1 << 12
 // the logarithm for rules that never wait (see calendar). The decoder takes 8
 // bytes for each operation and 4 for each place in an order.
 type Decoder struct {
-	p     *model.Problem
-	rule  *Rule
-	alike bool // all operations of a row last equally long, in index order
+	p      *model.Problem
+	rule   *Rule
+	alike  bool // all operations of a row last equally long, in index order
+	counts bool // the rule needs counts by device: in flight, outstanding, phase
 
+	trace   func(*Decision)
 	agenda  agenda
 	rows    []rowState
 	guards  []rowGuard
@@ -154,20 +156,32 @@ func (d *Decoder) decide(dev int32, t model.Time) bool {
 		}
 	}
 	if best < 0 {
+		if d.trace != nil {
+			d.tellIdle(dev, t)
+		}
 		d.agenda.set(dev, soonest)
 		return true
 	}
 	if soonest < never && d.rows[best].patience > 0 {
 		if until := d.worthWaiting(dev, best, t); until > t {
+			if d.trace != nil {
+				d.tellWait(dev, best, t, until)
+			}
 			d.agenda.set(dev, until)
 			return true
 		}
 	}
 	if d.rows[best].device < 0 {
 		if until := d.gather(best); until > t {
+			if d.trace != nil {
+				d.tellGather(dev, best, t, until)
+			}
 			d.agenda.set(dev, until)
 			return true
 		}
+	}
+	if d.trace != nil {
+		d.tellStart(dev, best, t)
 	}
 	return d.run(best, t)
 }
@@ -176,10 +190,7 @@ func (d *Decoder) decide(dev int32, t model.Time) bool {
 // the row allow its next operation.
 func (d *Decoder) admits(dev, r int32) bool {
 	s, g := &d.rows[r], &d.guards[r]
-	if g.release >= 0 && s.next-d.rows[g.release].next >= g.cap {
-		return false
-	}
-	if g.flight > 0 && len(d.rule.Actor) > 0 && !d.roomInFlight(r) {
+	if !d.roomOnStage(r) || !d.roomOnActors(r) {
 		return false
 	}
 	if !g.takes || !d.memory.limited {
@@ -197,9 +208,19 @@ func (d *Decoder) admits(dev, r int32) bool {
 	return true
 }
 
-// roomInFlight reports whether every device of a forward row has room for one
+// roomOnStage reports whether the stage of a row may have one more forward in
+// flight, if the row is a forward.
+func (d *Decoder) roomOnStage(r int32) bool {
+	g := &d.guards[r]
+	return g.release < 0 || d.rows[r].next-d.rows[g.release].next < g.cap
+}
+
+// roomOnActors reports whether every device of a forward row has room for one
 // more, or is to run its oldest micro-batch.
-func (d *Decoder) roomInFlight(r int32) bool {
+func (d *Decoder) roomOnActors(r int32) bool {
+	if d.guards[r].flight <= 0 || len(d.rule.Actor) == 0 {
+		return true
+	}
 	for _, dev := range d.p.Rows[r].Devices {
 		limit := d.rule.Actor[dev]
 		if limit == 0 || d.devices[dev].flight < limit {
@@ -294,8 +315,8 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 	d.order[dev] = append(d.order[dev], op)
 	s.free = t + dur
 	s.work -= dur
-	if len(d.rule.Actor) > 0 {
-		s.flight += d.guards[r].flight
+	if d.counts {
+		d.count(dev, r)
 	}
 	if row := &d.rows[r]; row.next == row.count {
 		i := slices.Index(d.live[dev], r)
@@ -388,9 +409,12 @@ func (d *Decoder) length(s *rowState, index int32) model.Time {
 // keyOf ranks the next operation of a row.
 func (d *Decoder) keyOf(r int32) int64 {
 	rule, index := d.rule, int64(d.rows[r].next)
-	key := at(rule.Offset, int(r)) + at(rule.Slope, int(r))*index
+	key := d.offset(r) + at(rule.Slope, int(r))*index
 	if rule.Group > 1 {
 		key += rule.GroupStep * (index / int64(rule.Group))
+	}
+	if rule.Backlog != nil && d.isDue(r) {
+		key -= urgent
 	}
 	return key
 }

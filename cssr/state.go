@@ -35,6 +35,7 @@ type rowGuard struct {
 	release int32       // capped forwards: the row whose start takes a micro-batch out of flight; else -1
 	cap     int32
 	flight  int32 // what a start adds to the forwards in flight on its devices
+	backlog int32 // what a start adds to the outstanding gradients of weights
 	takes   bool  // some device has to have room
 }
 
@@ -45,7 +46,11 @@ type deviceState struct {
 	idle  model.Time // since its first operation
 	work  model.Time // duration of the operations that it has not started
 
-	flight int32 // forwards in flight, counted if the rule bounds them
+	// Counted if the rule asks for it.
+	flight   int32 // forwards in flight
+	backlog  int32 // outstanding gradients of weights
+	forwards int32 // that have not started
+	phase    Phase
 }
 
 // tabulate copies the rows of the problem into flat tables.
@@ -93,16 +98,24 @@ func (d *Decoder) reset() {
 		d.live[dev] = d.live[dev][:0]
 		d.order[dev] = d.order[dev][:0]
 	}
+	d.counts = len(d.rule.Actor) > 0 || len(d.rule.Backlog) > 0 || d.rule.phased()
 	for r := range d.rows {
 		d.resetRow(r)
 	}
 	if len(d.rule.Cap) > 0 || len(d.rule.Actor) > 0 {
 		d.findReleases()
 	}
+	if len(d.rule.Backlog) > 0 {
+		d.findBacklog()
+	}
+	if d.rule.phased() {
+		d.resetPhases()
+	}
 	for r := range d.rows {
 		d.refresh(int32(r))
 	}
-	d.agenda.reset(p.NumDevices(), d.decidesByReadiness())
+	// A trace is told in the order of time, which a calendar does not keep.
+	d.agenda.reset(p.NumDevices(), d.trace == nil && d.decidesByReadiness())
 }
 
 func (d *Decoder) resetRow(r int) {
@@ -110,7 +123,7 @@ func (d *Decoder) resetRow(r int) {
 	s.next, s.count = 0, 0
 	s.slope, s.patience = at(rule.Slope, r), at(rule.Patience, r)
 	s.guarded = g.takes && d.memory.limited
-	g.release, g.cap, g.flight = -1, at(rule.Cap, r), 0
+	g.release, g.cap, g.flight, g.backlog = -1, at(rule.Cap, r), 0, 0
 	if !rule.chosen(row) {
 		return
 	}
