@@ -34,11 +34,15 @@ func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
 // of a model, see [network.Balanced].
 //
 // An error is a [*config.Error], which says where in the document the configuration
-// asks for something impossible. It wraps a [*ChoiceError], a [*ScaleError], an
-// [*UnsupportedModelError], or a [*network.FieldError] or [*network.PartitionError]
+// asks for something impossible. It wraps a [*ChoiceError], a [*ScaleError], a
+// [*network.FieldError] or a [*network.PartitionError]
 // where there is one behind it. A choice that no configuration allows is a plain
 // *ChoiceError.
 func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
+	cfg, err := choices.apply(cfg)
+	if err != nil {
+		return nil, err
+	}
 	l, err := newLayout(cfg, choices)
 	if err != nil {
 		return nil, err

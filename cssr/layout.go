@@ -12,17 +12,19 @@ import (
 // they come from, and where they sit.
 type layout struct {
 	chunks  int     // stages made of each stage of the configuration
+	origins []int   // by stage: the stage of the configuration that it is a chunk of
 	after   [][]int // by stage: the stages that it follows
 	devices [][]int // by stage: one device, or a gang
+	cut     *cut    // the network behind the stages; nil without a model
 }
 
 // origin returns the stage of the configuration that a stage is a chunk of.
-func (l *layout) origin(stage int) int { return stage / l.chunks }
+func (l *layout) origin(stage int) int { return l.origins[stage] }
 
 // stages returns the number of stages.
 func (l *layout) stages() int { return len(l.devices) }
 
-// newLayout applies SplitStages and Placement.
+// newLayout applies SplitStages and Placement, and cuts a model into the stages.
 func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 	l := &layout{chunks: max(choices.SplitStages, 1)}
 	if choices.SplitStages != 0 {
@@ -30,9 +32,16 @@ func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 			return nil, err
 		}
 	}
-	var err error
-	if l.devices, err = place(cfg, l.chunks*cfg.Stages, choices.Placement); err != nil {
+	devices, err := place(cfg, l.chunks*cfg.Stages, choices.Placement)
+	if err != nil {
 		return nil, err
+	}
+	if cfg.Model != nil {
+		return l, l.cutModel(cfg, choices, devices)
+	}
+	l.devices, l.origins = devices, make([]int, len(devices))
+	for s := range l.origins {
+		l.origins[s] = s / l.chunks
 	}
 	l.connect(cfg.Edges)
 	return l, nil
@@ -48,9 +57,9 @@ func checkSplit(cfg *config.Config, chunks int) error {
 			at(cfg.Locate("stages", "devices"))
 	case chunks == 1:
 		return nil
-	case !isChain(cfg):
+	case cfg.Model == nil && !isChain(cfg):
 		return splitError(chunks, "the stages do not form a chain", "leave edges out, or write the chunks as stages").
-			at(cfg.Locate("edges", "profile.edges", "model.kind"))
+			at(cfg.Locate("edges", "profile.edges"))
 	}
 	for s, c := range cfg.Costs {
 		if c.BackwardWeight != nil && !c.SendsGradient() {

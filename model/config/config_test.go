@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -328,7 +329,7 @@ func TestModel(t *testing.T) {
 	same(t, 128, config.GlobalBatch)
 	same(t, Microsecond, config.Unit)
 	same(t, &Model{
-		Kind: GPT, MicroBatchSize: 2, DType: BF16,
+		Kind: GPT, MicroBatchSize: 2, DType: BF16, VocabularySharding: VocabularyNone,
 		Parts: []Part{{Role: Body, Kind: GPT, Layers: 24, Hidden: 2304, Heads: 24, Sequence: 1024, Vocabulary: 50304, FeedForward: 9216}},
 	}, config.Model)
 	same(t, &Cluster{
@@ -360,13 +361,48 @@ func TestNetworksOfParts(t *testing.T) {
 
 	config = load(t, "two-branch")
 	same(t, &Model{
-		Kind: TwoBranch, MicroBatchSize: 1, DType: BF16, Loss: Contrastive,
+		Kind: TwoBranch, MicroBatchSize: 1, DType: BF16, Loss: Contrastive, VocabularySharding: VocabularyNone,
 		Parts: []Part{
 			{Role: Branch, Kind: GPT, Layers: 12, Hidden: 768, Heads: 12, Sequence: 197, FeedForward: 3072},
 			{Role: Branch, Kind: MLP, Layers: 6, Hidden: 512, Sequence: 1, FeedForward: 2048},
 			{Role: Joint, Kind: MLP, Layers: 2, Hidden: 512, Sequence: 1, FeedForward: 512},
 		},
 	}, config.Model)
+}
+
+// Each part of a network has a stage, on however few devices.
+func TestStagesOfParts(t *testing.T) {
+	for _, test := range []struct {
+		config, keys  string
+		devices, want int
+	}{
+		{"encoder-decoder", "", 1, 2},
+		{"encoder-decoder", "", 6, 6},
+		{"two-branch", "", 2, 3},
+		{"two-branch", "stages: 5", 2, 5},
+		{"two-branch", "partition: [12, 3, 3, 2]", 2, 4},
+	} {
+		text := strings.Replace(validConfigs[test.config], "devices: 4", "devices: "+strconv.Itoa(test.devices), 1)
+		text = strings.Replace(text, "partition: even\n", "", 1) + test.keys
+		config, err := Decode([]byte(text), "c.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkInvariants(t, config)
+		same(t, test.want, config.Stages)
+	}
+}
+
+func TestVocabularySharding(t *testing.T) {
+	text := strings.Replace(validConfigs["gpt"], "[[embedding, 5], 6, 6, 6, [1, head]]", "[6, 6, 6, 5, 1]", 1)
+	text = strings.Replace(text, "tied_embedding: false", "vocabulary_sharding: stage", 1)
+	config, err := Decode([]byte(text), "c.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, VocabularyStage, config.Model.VocabularySharding)
+	same(t, []StageLayers{{Layers: 6}, {Layers: 6}, {Layers: 6}, {Layers: 5}, {Layers: 1}}, config.Partition.Stages)
+	same(t, false, load(t, "mlp").Model.HasVocabulary())
 }
 
 func TestEmbeddingAndHeadUnlessListed(t *testing.T) {

@@ -68,7 +68,6 @@ func decodeRoot(node *yaml.Node, name string, fsys fs.FS) (*Config, error) {
 	checkKeys(d.root, configSchema)
 	d.readSections()
 	if len(d.problems) > 0 {
-		d.refuseUnsupported()
 		return nil, d.problems.sorted(name)
 	}
 	sortWarnings(d.config.Warnings)

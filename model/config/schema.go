@@ -43,7 +43,7 @@ var configSchema = schema{
 	},
 	"memory":    extend(memorySchema, "limit"),
 	"objective": nil, "profile": nil,
-	"model": with(extend(partSchema, "micro_batch_size", "dtype", "loss"), schema{
+	"model": with(extend(partSchema, "micro_batch_size", "dtype", "loss", "vocabulary_sharding"), schema{
 		"encoder": partSchema, "decoder": partSchema, "branches": partSchema, "joint": partSchema,
 	}),
 	"cluster": {
