@@ -77,7 +77,7 @@ func (r *run) read(name string) (data []byte, err error) {
 
 // newPipeline makes a pipeline of a source and keys.
 func (r *run) newPipeline(thread *starlark.Thread, source config.Source, kwargs []starlark.Tuple) (starlark.Value, error) {
-	p := &pipeline{run: r, sites: map[string]site{}, orders: map[int][]ordered{}, letters: map[string]string{}}
+	p := &pipeline{run: r, source: source.Name, sites: map[string]site{}, orders: map[int][]ordered{}, letters: map[string]string{}}
 	call := r.here(thread)
 	p.sites[""] = call
 	keys := map[string]any{}

@@ -23,6 +23,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/model/config"
 )
 
 // Options are the world around a script.
@@ -57,6 +58,28 @@ func (s *Script) Explain(err error) error {
 		return e
 	}
 	return err
+}
+
+// At returns an error of carrying out the request as one of the call of a word of the
+// language, such as schedule; what has its place already keeps it.
+func (s *Script) At(word string, err error) error {
+	if e := s.run.explain(s.asks, err); e != nil {
+		return e
+	}
+	if !s.asks.has(word) {
+		return err
+	}
+	return s.run.at(s.asks.sites[word], &fault{problem: err.Error(), cause: err})
+}
+
+// Warning writes a warning of the configuration with its place: in the script, if a key
+// that the script gives is what it is about.
+func (s *Script) Warning(w config.Warning) string {
+	if w.Line > 0 {
+		return s.asks.source + ":" + w.String()
+	}
+	at := s.asks.keySite(w.Key)
+	return fmt.Sprintf("%s:%d:%d: %s: %s", s.run.name, at.line, at.column, w.Key, w.Text)
 }
 
 // Run runs the script of that name, whose directory is where its configurations are
@@ -100,8 +123,9 @@ type run struct {
 	Options
 	name   string
 	source []byte
-	files  map[string][]byte // configurations that were read, for messages
-	calls  map[syntax.Position]*syntax.CallExpr
+	files  map[string][]byte                    // configurations that were read, for messages
+	calls  map[syntax.Position]*syntax.CallExpr // by the place of the parenthesis
+	dots   map[syntax.Position]*syntax.Ident    // by the place of the dot
 
 	pipelines []*pipeline
 	submitted *pipeline
@@ -113,7 +137,8 @@ func newRun(name string, source []byte, o Options) *run {
 	if o.Steps == 0 {
 		o.Steps = DefaultSteps
 	}
-	return &run{Options: o, name: name, source: source, files: map[string][]byte{}, calls: map[syntax.Position]*syntax.CallExpr{}}
+	return &run{Options: o, name: name, source: source, files: map[string][]byte{},
+		calls: map[syntax.Position]*syntax.CallExpr{}, dots: map[syntax.Position]*syntax.Ident{}}
 }
 
 // dialect is Starlark with loops at the top, and variables that may be set again.
@@ -217,12 +242,14 @@ func (r *run) submit(thread *starlark.Thread, p *pipeline, what string) error {
 	return nil
 }
 
-// index notes where each call stands, and refuses load.
+// index notes where each call and attribute stands, and refuses load.
 func (r *run) index(file *syntax.File) (err error) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
 			r.calls[plain(n.Lparen)] = n
+		case *syntax.DotExpr:
+			r.dots[plain(n.Dot)] = n.Name
 		case *syntax.LoadStmt:
 			if err == nil {
 				err = &fault{site: site{line: int(n.Load.Line), column: int(n.Load.Col)}, problem: "load is not available: a script is a single file",

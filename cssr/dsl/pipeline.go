@@ -13,9 +13,10 @@ import (
 // pipeline is the value that config() and pipeline() return. Its methods change it and
 // return it, so that they chain.
 type pipeline struct {
-	run   *run
-	spec  *cssr.Spec
-	sites map[string]site // by key of the configuration, of a point, or by method: where it was given last
+	run    *run
+	spec   *cssr.Spec
+	source string          // name of the configuration's document
+	sites  map[string]site // by key of the configuration, of a point, or by method: where it was given last
 
 	operations int               // how many operation() has added
 	letters    map[string]string // of operations that the script has added, by name

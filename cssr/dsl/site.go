@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,21 +28,18 @@ func (s site) to(n syntax.Node) site {
 // here returns the site of the running call.
 func (r *run) here(thread *starlark.Thread) site { return r.siteOf(thread.CallStack()) }
 
-// siteOf returns the site of the innermost call in a stack that stands in the script.
+// siteOf returns the site of the innermost call in a stack that stands in the script,
+// and the calls that led there. What the interpreter calls in between is left out.
 func (r *run) siteOf(stack starlark.CallStack) site {
-	for len(stack) > 0 && stack[len(stack)-1].Pos.Filename() != r.name {
-		stack = stack[:len(stack)-1]
-	}
+	stack = slices.DeleteFunc(slices.Clone(stack), func(f starlark.CallFrame) bool { return f.Pos.Filename() != r.name })
 	if len(stack) == 0 {
 		return site{}
 	}
 	last := len(stack) - 1
 	s := r.named(stack[last].Pos)
 	for i := last; i > 0; i-- {
-		if stack[i-1].Pos.Filename() == r.name {
-			from := r.named(stack[i-1].Pos)
-			s.calls = append(s.calls, Frame{function(stack[i].Name), from.line, from.column})
-		}
+		from := r.named(stack[i-1].Pos)
+		s.calls = append(s.calls, Frame{function(stack[i].Name), from.line, from.column})
 	}
 	return s
 }
@@ -55,15 +53,19 @@ func function(name string) string {
 }
 
 // named returns the site of a position in a stack: for a call, which the interpreter
-// places at its parenthesis, that of the name that is called.
+// places at its parenthesis, that of the name that is called, and for an attribute,
+// which it places at the dot, that of its name.
 func (r *run) named(p syntax.Position) site {
+	if name := r.dots[plain(p)]; name != nil {
+		return siteAt(name.NamePos)
+	}
 	call := r.calls[plain(p)]
 	if call == nil {
 		return siteAt(p)
 	}
 	s := siteAt(p).to(call.Fn)
 	if dot, isMethod := call.Fn.(*syntax.DotExpr); isMethod {
-		s = siteAt(dot.NamePos)
+		s = siteAt(dot.Name.NamePos)
 	}
 	s.call = call
 	return s

@@ -42,7 +42,7 @@ func (r *run) solve(thread *starlark.Thread, b *starlark.Builtin, args starlark.
 	return p, r.submit(thread, p, "solve")
 }
 
-// tune is tune(p, placement = [...], chunks = [...], ..., top = 0): ask for the best
+// tune is tune(p, placement = [...], chunks = [...], ...): ask for the best
 // point of a space. Each dimension is a list; what is left out is the tuner's choice.
 func (r *run) tune(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var p *pipeline
@@ -51,7 +51,7 @@ func (r *run) tune(thread *starlark.Thread, b *starlark.Builtin, args starlark.T
 		"placement?", words{&s.Placements}, "chunks?", counts{&s.Chunks}, "backward?", words{&s.Backwards},
 		"vocabulary?", words{&s.Vocabulary}, "micro_batch_size?", counts{&s.MicroBatchSizes}, "partition?", words{&s.Partitions},
 		"recompute?", words{&s.Recompute}, "prefer?", priorities{&s.Types}, "traverse?", words{&s.Traversals}, "group?", counts{&s.Groups},
-		"in_flight?", factors{&s.InFlight}, "weights?", words{&s.Weights}, "patience?", counts{&s.Patience}, "top?", &s.Top}); err != nil {
+		"in_flight?", factors{&s.InFlight}, "weights?", words{&s.Weights}, "patience?", counts{&s.Patience}}); err != nil {
 		return nil, err
 	}
 	p.spec.Tune(s)

@@ -19,7 +19,8 @@ func (p *pipeline) place(c *call) (starlark.Value, error) {
 	if err := c.unpack("rule", &rule, "chunks?", &chunks); err != nil {
 		return nil, err
 	}
-	p.note(c.site, "placement", "chunks")
+	p.note(c.site.argument("rule", 1), "placement")
+	p.note(c.site.argument("chunks", 2), "chunks")
 	if name, ok := starlark.AsString(rule); ok {
 		p.spec.Place(name, chunks)
 		return nil, nil
@@ -48,7 +49,7 @@ func (p *pipeline) backward(c *call) (starlark.Value, error) {
 	if err != nil {
 		return nil, of(err, "mode", 1)
 	}
-	p.note(c.site, "backward")
+	p.note(c.site.argument("mode", 1), "backward")
 	p.spec.Backward(modes...)
 	return nil, nil
 }
@@ -59,7 +60,7 @@ func (p *pipeline) objective(c *call) (starlark.Value, error) {
 	if err := c.unpack("name", &name); err != nil {
 		return nil, err
 	}
-	p.note(c.site, "objective")
+	p.note(c.site.argument("name", 1), "objective")
 	p.spec.Objective(name)
 	return nil, nil
 }
@@ -80,7 +81,7 @@ func (p *pipeline) set(c *call, key, parameter string) (starlark.Value, error) {
 	if err != nil {
 		return nil, of(err, parameter, 1)
 	}
-	p.note(c.site, key)
+	p.note(c.site.argument(parameter, 1), key)
 	p.spec.Set(key, value)
 	return nil, nil
 }
@@ -113,7 +114,7 @@ func (p *pipeline) prefer(c *call) (starlark.Value, error) {
 			return nil, err
 		}
 	}
-	p.note(c.site, typesKey(device, when))
+	p.note(c.site.argument("order", 1), typesKey(device, when))
 	p.spec.PreferIn(device, when, types...)
 	return nil, nil
 }
@@ -159,7 +160,8 @@ func (p *pipeline) traverse(c *call) (starlark.Value, error) {
 	if err := c.unpack("order", &order, "group?", &group); err != nil {
 		return nil, err
 	}
-	p.note(c.site, "traversal", "group")
+	p.note(c.site.argument("order", 1), "traversal")
+	p.note(c.site.argument("group", 2), "group")
 	p.spec.Traverse(order, group)
 	return nil, nil
 }
@@ -174,7 +176,7 @@ func (p *pipeline) inFlight(c *call) (starlark.Value, error) {
 	if err != nil {
 		return nil, of(err, "most", 1)
 	}
-	p.note(c.site, "in-flight")
+	p.note(c.site.argument("most", 1), "in-flight")
 	p.spec.InFlight(counts...)
 	return nil, nil
 }
@@ -190,7 +192,7 @@ func (p *pipeline) memory(c *call) (starlark.Value, error) {
 	if err != nil {
 		return nil, of(err, "most", 1)
 	}
-	p.note(c.site, "memory")
+	p.note(c.site.argument("most", 1), "memory")
 	p.spec.Memory(amounts...)
 	return nil, nil
 }
@@ -209,7 +211,7 @@ func (p *pipeline) weights(c *call) (starlark.Value, error) {
 			return nil, of(err, "outstanding", 2)
 		}
 	}
-	p.note(c.site, "weights")
+	p.note(c.site.argument("when", 1), "weights")
 	p.spec.Weights(when, counts...)
 	return nil, nil
 }
@@ -221,7 +223,7 @@ func (p *pipeline) patience(c *call) (starlark.Value, error) {
 	if err := c.unpack("eighths", &eighths, "kind?", &kind); err != nil {
 		return nil, err
 	}
-	p.note(c.site, "patience")
+	p.note(c.site.argument("eighths", 1), "patience")
 	p.spec.Patience(kind, eighths)
 	return nil, nil
 }
@@ -235,7 +237,7 @@ func (p *pipeline) schedule(c *call) (starlark.Value, error) {
 	if known := p.run.Schedules; known != nil && !slices.Contains(known, name) {
 		return nil, &fault{arg: "name", index: 1, problem: fmt.Sprintf("there is no schedule %q", name), remedy: suggest(name, known) + "the schedules are " + list(known, "and")}
 	}
-	p.note(c.site, "schedule")
+	p.note(c.site.argument("name", 1), "schedule")
 	p.spec.Schedule(name)
 	return nil, nil
 }
