@@ -9,7 +9,8 @@ import (
 // [Pipeline], compiled.
 //
 // Errors are those of Pipeline, and a [*config.Error] that wraps the error of
-// [model.Compile] for totals that 64 bits cannot hold.
+// [model.Compile] for totals that 64 bits cannot hold, and for operations of the
+// configuration's own that cannot be.
 func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
 	pl, err := Pipeline(cfg, choices)
 	if err != nil {
@@ -17,7 +18,7 @@ func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
 	}
 	p, err := model.Compile(pl)
 	if err != nil {
-		return nil, cfg.Locate().Refuse(err.Error(), "", err)
+		return nil, refuseCompiled(cfg, choices, err)
 	}
 	return p, nil
 }
@@ -54,7 +55,9 @@ func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
 	if err := d.chooseBackward(cfg, choices.Backward); err != nil {
 		return nil, err
 	}
-	d.slowDown(cfg.Devices)
+	if err := d.addOperations(cfg, l); err != nil {
+		return nil, err
+	}
 	pl, err := d.pipeline(cfg)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,12 @@ type Choices struct {
 	// loop or v; "" as configured. Gangs cannot be laid out by a rule.
 	Placement string
 
+	// Bidirectional adds a second route, on which stage s sits on device P-1-d of P
+	// devices if it sits on device d on the first (Li, Hoefler: Chimera, SC 2021).
+	// The first half of the micro-batches takes the first route. It needs a single
+	// route without gangs, and two micro-batches.
+	Bidirectional bool
+
 	// The following need a configuration with a model. Below, S is the number of stages
 	// of the configuration times SplitStages. Stages that are parts of their own, shared
 	// vocabulary layers and the loss of two branches, are not among them.

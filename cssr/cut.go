@@ -18,10 +18,11 @@ type cut struct {
 	stages []network.Stage // by stage of the layout
 }
 
-// cutModel cuts the network of cfg into stages. dealt are the devices of the stages that
-// a partition fills, in order; the stages between and after them that are parts of
-// their own, shared vocabulary layers and the loss, are added here.
-func (l *layout) cutModel(cfg *config.Config, choices Choices, dealt [][]int) error {
+// cutModel cuts the network of cfg into stages. routes are, by route, the devices of the
+// stages that a partition fills, in order; the stages between and after them that are
+// parts of their own, shared vocabulary layers and the loss, are added here.
+func (l *layout) cutModel(cfg *config.Config, choices Choices, routes [][][]int) error {
+	dealt := united(routes)
 	net, err := Network(cfg.Model, len(cfg.Devices))
 	if err != nil {
 		return refuseNetwork(cfg, err)
@@ -46,24 +47,47 @@ func (l *layout) cutModel(cfg *config.Config, choices Choices, dealt [][]int) er
 	}
 	l.cut = &cut{parts, stages}
 	l.after = network.StageGraph(parts, stages)
-	l.seat(len(cfg.Devices), dealt)
+	for _, dealt := range routes {
+		l.further = append(l.further, l.seat(len(cfg.Devices), dealt))
+	}
+	l.devices, l.further = l.further[0], l.further[1:]
 	return nil
 }
 
-// seat sets devices and origins of the stages. A stage that is a part of its own has the
-// origin of the stage that it follows, or else of the first that a partition fills.
-func (l *layout) seat(devices int, dealt [][]int) {
-	next := 0
+// united returns, by stage, the devices of all its replicas.
+func united(routes [][][]int) [][]int {
+	if len(routes) == 1 {
+		return routes[0]
+	}
+	all := make([][]int, len(routes[0]))
+	for s := range all {
+		for _, devices := range routes {
+			all[s] = append(all[s], devices[s]...)
+		}
+		slices.Sort(all[s])
+		all[s] = slices.Compact(all[s])
+	}
+	return all
+}
+
+// seat returns the devices of the stages on a route, given those of the stages that a
+// partition fills, and sets the origins of the stages. A stage that is a part of its
+// own has the origin of the stage that it follows, or else of the first that a
+// partition fills.
+func (l *layout) seat(devices int, dealt [][]int) [][]int {
+	var seats [][]int
+	l.origins, l.dealt = nil, nil
 	for s := range l.cut.stages {
 		origin, on := 0, []int(nil)
 		if after := l.after[s]; len(after) > 0 {
 			last := after[len(after)-1]
-			origin, on = l.origins[last], l.devices[last]
+			origin, on = l.origins[last], seats[last]
 		}
 		switch l.cut.parts[l.cut.stages[s].Part].Seat {
 		case network.Dealt:
+			next := len(l.dealt)
 			origin, on = next/l.chunks, dealt[next]
-			next++
+			l.dealt = append(l.dealt, s)
 		case network.Everywhere:
 			on = make([]int, devices)
 			for d := range on {
@@ -71,8 +95,9 @@ func (l *layout) seat(devices int, dealt [][]int) {
 			}
 		}
 		l.origins = append(l.origins, origin)
-		l.devices = append(l.devices, on)
+		seats = append(seats, on)
 	}
+	return seats
 }
 
 // startUp returns the start-up of a transfer to the nanosecond, for the collectives

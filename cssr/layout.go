@@ -13,9 +13,13 @@ import (
 type layout struct {
 	chunks  int     // stages made of each stage of the configuration
 	origins []int   // by stage: the stage of the configuration that it is a chunk of
+	dealt   []int   // the stages that are chunks of stages of the configuration, in their order
 	after   [][]int // by stage: the stages that it follows
 	devices [][]int // by stage: one device, or a gang
 	cut     *cut    // the network behind the stages; nil without a model
+
+	further [][][]int // by further route and stage
+	routeOf []int     // by micro-batch; nil for a single route
 }
 
 // origin returns the stage of the configuration that a stage is a chunk of.
@@ -36,12 +40,17 @@ func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Model != nil {
-		return l, l.cutModel(cfg, choices, devices)
+	routes, err := l.routes(cfg, choices, devices)
+	if err != nil {
+		return nil, err
 	}
-	l.devices, l.origins = devices, make([]int, len(devices))
+	if cfg.Model != nil {
+		return l, l.cutModel(cfg, choices, routes)
+	}
+	l.devices, l.further, l.origins = devices, routes[1:], make([]int, len(devices))
 	for s := range l.origins {
 		l.origins[s] = s / l.chunks
+		l.dealt = append(l.dealt, s)
 	}
 	l.connect(cfg.Edges)
 	return l, nil
@@ -92,13 +101,17 @@ func place(cfg *config.Config, stages int, name string) ([][]int, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case rule == config.Vee:
+	return layOut(config.Placement{Rule: rule, Devices: cfg.Placement.Devices}, stages, devices)
+}
+
+// layOut returns the devices of each of so many stages. A list is repeated, and
+// linear goes on as loop does.
+func layOut(p config.Placement, stages, devices int) ([][]int, error) {
+	switch p.Rule {
+	case config.Vee:
 		return model.VPlacement(stages, devices)
-	case rule == config.Listed:
-		return repeat(cfg.Placement.Devices, stages), nil
-	case name != "" && rule == config.Linear:
-		return model.LinearPlacement(stages, devices)
+	case config.Listed:
+		return repeat(p.Devices, stages), nil
 	}
 	return model.LoopPlacement(stages, devices), nil
 }
@@ -111,6 +124,9 @@ func checkPlacement(cfg *config.Config, rule config.PlacementRule, stages int) e
 	}
 	if rule != config.Linear && rule != config.Loop && rule != config.Vee {
 		return refuse("it is not known", "use linear, loop or v")
+	}
+	if len(cfg.Routes) > 0 {
+		return refuse("the configuration has routes, each with a placement of its own", "leave the routes out").at(cfg.Locate("routes"))
 	}
 	devices := len(cfg.Devices)
 	counts := fmt.Sprintf("not %d on %d", stages, devices)

@@ -196,6 +196,17 @@ func (pl *Pipeline) checkLetters() error {
 	return nil
 }
 
+// RealDevices returns the number of devices that are no engines.
+func (pl *Pipeline) RealDevices() int {
+	n := 0
+	for i := range pl.Devices {
+		if !pl.Devices[i].Engine {
+			n++
+		}
+	}
+	return n
+}
+
 // enginesOnly reports whether all the given devices are engines, and there are any.
 func (pl *Pipeline) enginesOnly(devices []int) bool {
 	for _, d := range devices {

@@ -34,7 +34,9 @@ type Config struct {
 	Factors      []Decimal // on all durations, one per micro-batch, positive; nil when all are 1
 	Stages       int       // 1 to MaxStages
 	Placement    Placement
-	Edges        []Edge // the stage graph, acyclic; nil for networks of several parts, whose partition decides it
+	Routes       []Placement // one per route, the first being Placement; nil when routes are not given
+	RouteOf      []int       // the route of each micro-batch, no route without one; nil without Routes
+	Edges        []Edge      // the stage graph, acyclic; nil for networks of several parts, whose partition decides it
 	Unit         Unit
 	SizesInBytes bool // some size was written in bytes, so all of them are
 
@@ -43,6 +45,8 @@ type Config struct {
 	Communication Communication
 	Memory        []StageMemory // length S; nil with a model, or when memory is not modelled
 	Objective     Objective
+
+	Operations []Operation // of the configuration's own, beside those of the stages
 
 	Profile *Profile // the measured profile that filled Costs, else nil
 

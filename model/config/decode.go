@@ -88,11 +88,13 @@ func (d *decoder) readSections() {
 	}
 	d.readPlacement()
 	d.readMicroBatches()
+	d.readRouteOf()
 	edges := d.readEdges()
 	if edges {
 		d.readEdgeLatency()
 	}
 	backward := d.readBackward()
+	d.readOperations()
 	d.readMemory()
 	d.readPartition()
 	d.readRecompute()

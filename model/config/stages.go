@@ -7,7 +7,7 @@ import (
 
 // stageKeys are the keys whose value may be a list with one entry per stage.
 var stageKeys = []string{
-	"placement", "backward", "partition", "recompute",
+	"placement", "routes[0]", "backward", "partition", "recompute",
 	"costs.forward", "costs.backward_input", "costs.backward_weight", "costs.backward_full", "costs.overlapped",
 	"memory.activation", "memory.freed_by_backward_input", "memory.freed_by_backward_weight", "memory.static",
 }
