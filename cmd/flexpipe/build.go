@@ -21,8 +21,8 @@ import (
 
 func (p *program) buildCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "config", TakesFile: true, Usage: "the configuration that config() stands for in the script: a `FILE`, or - for standard input"},
-		&cli.StringSliceFlag{Name: "set", Usage: "set a parameter of the script: `NAME=VALUE`; may be repeated"},
+		&cli.StringFlag{Name: "config", TakesFile: true, Usage: "what config() is in the script: a `FILE`, or - for standard input"},
+		&cli.StringSliceFlag{Name: "set", Usage: "set a parameter of the script, as in `K=V`"},
 		&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "tell each decision that a device made, and why"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: fmt.Sprintf("draw the plan also with --quiet or on more than %d devices", mostLanes)},
 		&cli.BoolFlag{Name: "with-order", DisableDefaultText: true, Usage: "with --json: the orders of the devices also above 100,000 operations"},

@@ -113,7 +113,7 @@ func (p *pipeline) Attr(name string) (starlark.Value, error) {
 }
 
 // own returns the number of operations that the configuration has of its own.
-func (p *pipeline) own() int { return 0 }
+func (p *pipeline) own() int { return len(p.spec.Config().Operations) }
 
 // note remembers where keys are given.
 func (p *pipeline) note(s site, keys ...string) {
