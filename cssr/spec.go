@@ -98,7 +98,7 @@ func (s *Spec) Place(rule string, chunks int) *Spec {
 	if s.err != nil {
 		return s
 	}
-	return s.chunk("placement "+rule, rule, chunks)
+	return s.chunk(rule, chunks)
 }
 
 // PlaceOn lists the devices of each stage of the configuration, which chunks repeat.
@@ -106,10 +106,19 @@ func (s *Spec) PlaceOn(devices [][]int, chunks int) *Spec {
 	if s.Set("placement", devices); s.err != nil {
 		return s
 	}
-	return s.chunk("placement", "", chunks)
+	return s.chunk("", chunks)
 }
 
-func (s *Spec) chunk(choice, rule string, chunks int) *Spec {
+// Bidirectional adds a second route through the devices in reverse order. See
+// [Choices.Bidirectional].
+func (s *Spec) Bidirectional() *Spec {
+	if s.err == nil {
+		s.request.Point.Choices.Bidirectional = true
+	}
+	return s.lay()
+}
+
+func (s *Spec) chunk(rule string, chunks int) *Spec {
 	if chunks < 1 {
 		s.err = &ChoiceError{fmt.Sprintf("chunks %d", chunks), "there must be at least 1 chunk", "give a number from 1 up"}
 		return s
@@ -368,14 +377,15 @@ func (s *Spec) Config() *config.Config { return s.base }
 // Stages returns the number of stages, chunks counted one by one.
 func (s *Spec) Stages() int { return s.shape.stages() }
 
-// DevicesOf returns the devices of a stage: one, or those of a gang.
+// DevicesOf returns the devices of a stage, on the first route where there are several:
+// one, or those of a gang.
 func (s *Spec) DevicesOf(stage int) []int { return s.shape.devices[stage] }
 
-// StagesOn returns the stages that a device holds, ascending.
+// StagesOn returns the stages that a device holds, on any route, ascending.
 func (s *Spec) StagesOn(device int) []int {
 	var stages []int
-	for stage, devices := range s.shape.devices {
-		if slices.Contains(devices, device) {
+	for stage := range s.shape.devices {
+		if slices.Contains(s.shape.everyDevice(stage), device) {
 			stages = append(stages, stage)
 		}
 	}

@@ -276,7 +276,7 @@ func (r *run) unknownSettings() error {
 		}
 		remedy := "it has none"
 		if len(names) > 0 {
-			remedy = suggest(s.Name, names) + "they are " + list(names, "and")
+			remedy = suggest(s.Name, names) + "it has " + list(names, "and")
 		}
 		return r.bare(fmt.Sprintf("the script has no parameter %q", s.Name), remedy)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
@@ -147,11 +148,22 @@ func (r *run) scriptError(err error) *Error {
 		if remedy == "" {
 			remedy = "check quotes, brackets, colons and indentation here"
 		}
-		return r.at(siteAt(wrong.Pos), &fault{problem: problem, remedy: remedy, cause: wrong})
+		return r.at(r.lineEnd(wrong), &fault{problem: problem, remedy: remedy, cause: wrong})
 	case errors.As(err, &unresolved):
 		return r.unresolved(unresolved)
 	}
 	return r.bare(err.Error(), "")
+}
+
+// lineEnd returns the site of a syntax error: a line end stands behind its line, and not
+// at the start of the next as the parser has it.
+func (r *run) lineEnd(e syntax.Error) site {
+	s := siteAt(e.Pos)
+	if strings.HasPrefix(e.Msg, "got newline") && s.column == 1 && s.line > 1 {
+		s.line--
+		s.column = utf8.RuneCountInString(lineOf(r.source, s.line)) + 1
+	}
+	return s
 }
 
 // unresolved words the names that nothing defines, and what the dialect refuses.

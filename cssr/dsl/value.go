@@ -180,7 +180,7 @@ func unpack(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, p
 	f := &fault{problem: b.Name() + "(): " + problem, remedy: remedy}
 	for i := 0; i < len(p); i += 2 {
 		name := strings.TrimRight(p[i].(string), "?")
-		if strings.HasPrefix(problem, "for parameter "+name+":") {
+		if strings.HasPrefix(problem, "for parameter "+strconv.Quote(name)+":") {
 			f.arg, f.index = name, i/2+1
 		}
 	}
@@ -188,8 +188,7 @@ func unpack(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, p
 		f.remedy = "write " + p.usage(b.Name())
 	}
 	for _, pair := range kwargs {
-		if name, _ := starlark.AsString(pair[0]); strings.Contains(problem, "unexpected keyword argument "+strconv.Quote(name)) ||
-			strings.HasSuffix(problem, "unexpected keyword argument "+name) {
+		if name, _ := starlark.AsString(pair[0]); strings.Contains(problem, "keyword argument "+strconv.Quote(name)) {
 			f.arg = name
 		}
 	}

@@ -39,6 +39,16 @@ func (p *pipeline) place(c *call) (starlark.Value, error) {
 	return nil, nil
 }
 
+// bidirectional is p.bidirectional(): a second route in the opposite direction.
+func (p *pipeline) bidirectional(c *call) (starlark.Value, error) {
+	if err := c.unpack(); err != nil {
+		return nil, err
+	}
+	p.note(c.site, "bidirectional")
+	p.spec.Bidirectional()
+	return nil, nil
+}
+
 // backward is p.backward(mode): split, fused or auto, or a list with one for each stage.
 func (p *pipeline) backward(c *call) (starlark.Value, error) {
 	var mode starlark.Value
