@@ -233,11 +233,11 @@ const wholeWait = 8
 // setCaps sets the bounds by device and the fused stages.
 func (r *resolver) setCaps() error {
 	devices, stages := r.p.NumDevices(), len(r.p.Pipeline.Stages)
-	caps, err := forAll("in-flight", r.InFlight, devices, "device")
+	caps, err := forAll("in-flight", beyond(r.p, r.InFlight, 0), devices, "device")
 	if err != nil {
 		return err
 	}
-	most, err := forAll("weights", r.Weights.Most, devices, "device")
+	most, err := forAll("weights", beyond(r.p, r.Weights.Most, 0), devices, "device")
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (r *resolver) setCaps() error {
 
 // setMemory sets the memory limits.
 func (r *resolver) setMemory() error {
-	shares, err := forAll("memory", r.Memory, r.p.NumDevices(), "device")
+	shares, err := forAll("memory", beyond(r.p, r.Memory, Share{100, percent}), r.p.NumDevices(), "device")
 	if err != nil {
 		return err
 	}
@@ -294,6 +294,16 @@ const percent = "%"
 var shareUnits = map[string]int64{
 	"": 1, percent: 0, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
 	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+}
+
+// beyond returns a list by device with entries for the engines behind them, which
+// bound nothing.
+func beyond[T any](p *model.Problem, list []T, none T) []T {
+	devices := p.Pipeline.RealDevices()
+	if len(list) != devices || devices == p.NumDevices() {
+		return list
+	}
+	return append(slices.Clone(list), slices.Repeat([]T{none}, p.NumDevices()-devices)...)
 }
 
 // forAll returns a list with n entries: the list itself, or its only entry for all.

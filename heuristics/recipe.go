@@ -108,18 +108,21 @@ func (q *recipe) rule(p *model.Problem, o *outline) *cssr.Rule {
 	return rule
 }
 
-// dueTime returns when an operation of micro-batch 0 is due, in periods.
+// dueTime returns when an operation of micro-batch 0 is due, in periods. Operations
+// of the pipeline's own need not follow the direction of forwards or gradients: among
+// stages they are due by head or tail.
 func (q *recipe) dueTime(row *model.Row, o *outline, r int) float64 {
 	step := float64(row.Stage) / 100
 	if row.Kind.CarriesGradient() {
 		step = -step
 	}
-	switch q.due {
-	case dueByHead:
+	own := row.Kind > model.SendBackward
+	switch {
+	case q.due == dueByHead || own && q.due == dueByStage:
 		return float64(o.head[r]) / float64(o.period)
-	case dueByTail:
+	case q.due == dueByTail || own:
 		return -float64(o.tail[r]) / float64(o.period)
-	case dueByStage:
+	case q.due == dueByStage:
 		return step
 	default:
 		return -step

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/flexpipe/flexpipe/cssr/dsl"
 	"github.com/flexpipe/flexpipe/model/config"
 )
 
@@ -100,10 +101,13 @@ type errorJSON struct {
 
 // where returns the place of an input file that an error is about.
 func where(err error) string {
+	var inScript *dsl.Error
 	var inConfig *config.Error
 	var placed *placedError
 	var path *fs.PathError
 	switch {
+	case errors.As(err, &inScript):
+		return inScript.Where()
 	case errors.As(err, &inConfig):
 		if inConfig.Line == 0 {
 			return inConfig.File

@@ -56,6 +56,11 @@ func decode(data []byte, name string, fsys fs.FS) (*Config, error) {
 	if refusal != nil {
 		return nil, Errors{refusal}
 	}
+	return decodeRoot(node, name, fsys)
+}
+
+// decodeRoot decodes the mapping at the top of a configuration.
+func decodeRoot(node *yaml.Node, name string, fsys fs.FS) (*Config, error) {
 	d := &decoder{fsys: fsys, config: &Config{}}
 	doc := &document{file: name, problems: &d.problems, misspelt: map[*yaml.Node]bool{}}
 	d.root = value{doc: doc, node: node}

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Candidates returns choices for a search that looks at more than the load of devices: the k
-// best with different cuts or recomputations, in order, and behind them, in order too,
-// what else is a step away from the best: one layer moved over one boundary, or one
-// stage that recomputes in the next way, as far as limits allow. k is at
-// least 1.
+// Candidates returns choices for a search that looks at more than the load of
+// devices: the k best with different cuts or recomputations, in order, and behind
+// them, in order too, what else is a step away from the best: one layer moved over
+// one boundary, or one stage that recomputes in the next way, as far as limits allow.
+// k is at least 1.
 //
 // The k best are exact where the dynamic program is, see [Solve]; where it would
 // take too many steps they are the best one found and the steps away from it. There may be
@@ -39,6 +39,9 @@ func Candidates(ctx context.Context, p *Problem, k int, o Options) ([]Result, er
 	var results []Result
 	for _, c := range append(list, near...) {
 		results = append(results, *newResult(p, c, best.Bound, best.Method))
+	}
+	if sameStages(&list[0], &best.Choice) {
+		results[0] = *best
 	}
 	return results, nil
 }

@@ -14,6 +14,9 @@ type frontier struct {
 	slots   []slot
 	classes []class
 	narrow  bool // states fit in 64 bits; else there are far too many to see all
+
+	bound int64   // no choice has a lower Busiest, as far as is known
+	found *Choice // of least Busiest, if that is known
 }
 
 // A slot is a group of stages in its turn.
@@ -66,6 +69,7 @@ func newFrontier(p *Problem) *frontier {
 		f.slots = append(f.slots, at)
 	}
 	f.narrow = f.states() < math.MaxInt64/2
+	f.bound = f.loadBound()
 	return f
 }
 

@@ -88,12 +88,12 @@ func ranges(list []int) string {
 
 // infeasible explains why no choice fits, which must be known.
 func (f *frontier) infeasible(ctx context.Context, steps int) error {
-	q := query{keep: 1, limit: maxTotal, floor: -1, byBusiest: true, overrun: true, budget: steps}
-	list, err := f.run(ctx, q)
+	q := query{keep: 1, floor: -1, byBusiest: true, overrun: true, budget: steps}
+	list, err := f.leastOverrun(ctx, q)
 	exact := err == nil
 	if isLimit(err) {
 		q.quota, q.budget = quickQuota, 64*quickSteps
-		list, err = f.run(context.Background(), q)
+		list, err = f.leastOverrun(context.Background(), q)
 	}
 	if err != nil {
 		return err
@@ -111,6 +111,20 @@ func (f *frontier) infeasible(ctx context.Context, steps int) error {
 		}
 	}
 	return e
+}
+
+// leastOverrun allows the devices more and more beyond their limits, until
+// something fits. There is some end to that.
+func (f *frontier) leastOverrun(ctx context.Context, q query) ([]Choice, error) {
+	largest := int64(1)
+	for _, d := range f.p.Devices {
+		largest = max(largest, d.Limit)
+	}
+	for q.limit = max(1, largest/64); ; q.limit *= 4 {
+		if list, err := f.run(ctx, q); err != nil || len(list) > 0 {
+			return list, err
+		}
+	}
 }
 
 // recomputed returns the best choice among all ways to recompute that the layers

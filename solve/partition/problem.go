@@ -92,9 +92,9 @@ func VeeGroups(stages, devices int) []int {
 	return g
 }
 
-// OneForwardOneBackward returns the micro-batches in flight by stage under the schedule of that name
-// (Narayanan et al., "PipeDream", SOSP 2019) with one stage per device: stages - s on
-// stage s, but no more than there are.
+// OneForwardOneBackward returns the micro-batches in flight by stage under the
+// schedule of that name (Narayanan et al., "PipeDream", SOSP 2019) with one stage per
+// device: stages - s on stage s, but no more than there are.
 func OneForwardOneBackward(stages, microBatches int) []int {
 	list := make([]int, stages)
 	for s := range list {
@@ -103,12 +103,12 @@ func OneForwardOneBackward(stages, microBatches int) []int {
 	return list
 }
 
-// Interleaved returns the micro-batches in flight by stage under interleaved 1F1B (Narayanan
-// et al., SC 2021, Section 2.2) on [LoopGroups], with the 2·(P-1-d) + (v-1)·P warm-up
-// forwards that Megatron-LM runs on device d of P with v stages each, P micro-batches
-// of a stage at a time. Stages must be a multiple of devices. A stage holds most just before
-// its backwards begin. The stages of a device reach their peaks at different times, so the sum is on the
-// safe side.
+// Interleaved returns the micro-batches in flight by stage under interleaved 1F1B
+// (Narayanan et al., SC 2021, Section 2.2) on [LoopGroups], with the 2·(P-1-d) +
+// (v-1)·P warm-up forwards that Megatron-LM runs on device d of P with v stages each,
+// P micro-batches of a stage at a time. Stages must be a multiple of devices. A stage
+// holds most just before its backwards begin. The stages of a device reach their
+// peaks at different times, so the sum is on the safe side.
 func Interleaved(stages, devices, microBatches int) []int {
 	laps := stages / devices
 	if laps == 1 {

@@ -1,9 +1,7 @@
 package partition
 
 import (
-	"context"
 	"math"
-	"slices"
 
 	"github.com/flexpipe/flexpipe/solve/ilp"
 	"github.com/flexpipe/flexpipe/solve/lp"
@@ -12,8 +10,8 @@ import (
 // A program states a problem as an integer linear program that minimises the work of
 // the busiest device.
 //
-// The columns count the layers of a run of equal layers on a stage, by mode; that keeps rows
-// few, on which the time of a dense simplex method depends most. Rows say:
+// The columns count the layers of a run of equal layers on a stage, by mode; that
+// keeps rows few, on which the time of a dense simplex method depends most. Rows say:
 //
 //   - every layer of a run is on some stage, and no stage is empty;
 //   - a stage holds a layer of a run only if the run before ends on it or earlier, unless
@@ -24,15 +22,17 @@ import (
 // Groups of several stages also have a column for their layers of a run together: to
 // branch on it decides what single stages leave open, since stages can trade layers.
 type program struct {
-	f    *frontier
-	ilp  ilp.Problem
-	runs []runOf
-	unit int64   // ticks · factor per unit of the objective
-	size float64 // bytes per unit of memory
+	f     *frontier
+	ilp   ilp.Problem
+	runs  []runOf
+	unit  float64 // ticks · factor per unit of the objective
+	exact bool    // the objective is whole in that unit
+	size  float64 // bytes per unit of memory
 
-	count [][][]int // by stage, run, mode: layers; -1 where there cannot be any
-	mode  [][]int   // by stage, mode: whether it is the mode; nil with one mode
-	seat  [][]int   // by group, class: whether it runs there; nil if not free
+	pooled [][]int   // by group, run: layers of it on all its stages; -1 if there is no such column
+	count  [][][]int // by stage, run, mode: layers; -1 where there cannot be any
+	mode   [][]int   // by stage, mode: whether it is the mode; nil with one mode
+	seat   [][]int   // by group, class: whether it runs there; nil if not free
 }
 
 // A runOf is layers first to end, all equal.
@@ -42,13 +42,15 @@ func (r runOf) length() int { return r.end - r.first }
 
 // newProgram takes O(stages · runs · modes) beside the layers.
 func newProgram(f *frontier) *program {
-	g := &program{f: f, runs: f.runs(), unit: f.unit(), size: 1}
+	g := &program{f: f, runs: f.runs(), size: 1}
+	g.scale()
 	for _, c := range f.classes {
 		if c.limit < math.MaxInt64 {
 			g.size = max(g.size, float64(c.limit))
 		}
 	}
-	g.column(1, float64(f.loadBound()/g.unit), math.Inf(1)) // column 0, the objective
+	g.column(1, g.down(f.bound), math.Inf(1)) // column 0, the objective
+	g.ilp.Integer[0] = g.exact
 	g.columns()
 	g.cover()
 	g.contiguous()
@@ -164,16 +166,20 @@ func (g *program) columns() {
 // pool adds the columns for a group together.
 func (g *program) pool(group int) {
 	stages := g.f.slots[group].stages
-	for r := range g.runs {
+	row := make([]int, len(g.runs))
+	for r := range row {
+		row[r] = -1
 		if len(stages) > 1 && g.runs[r].length() > 1 {
 			var sum terms
 			for _, s := range stages {
 				g.addLayers(&sum, s, r, 1)
 			}
-			sum.add(g.column(0, 0, float64(g.runs[r].length())), -1)
+			row[r] = g.column(0, 0, float64(g.runs[r].length()))
+			sum.add(row[r], -1)
 			g.row(sum, 0, 0)
 		}
 	}
+	g.pooled = append(g.pooled, row)
 }
 
 // addLayers adds the layers of a run on a stage, times value.
@@ -293,7 +299,7 @@ func (g *program) load(group int) {
 		for _, s := range g.f.slots[group].stages {
 			for r, run := range g.runs {
 				for m, col := range g.count[s][r] {
-					work := float64(g.f.t.work(run.first, run.first+1, m) * factor / g.unit)
+					work := float64(g.f.t.work(run.first, run.first+1, m)*factor) / g.unit
 					sum.add(col, work)
 					most += work * float64(g.room(s, r))
 				}
@@ -406,66 +412,4 @@ func (g *program) holdsRun(s, run int) int {
 	g.addLayers(&sum, s, run, 1)
 	g.row(sum, math.Inf(-1), 0)
 	return col
-}
-
-// choice reads a point.
-func (g *program) choice(x []float64) Choice {
-	p := g.f.p
-	c := Choice{Cut: make([]int, len(p.Group)), Devices: make([]int, len(p.Group))}
-	for s := range c.Cut {
-		for r := range g.runs {
-			for _, col := range g.count[s][r] {
-				if col >= 0 {
-					c.Cut[s] += int(math.Round(x[col]))
-				}
-			}
-		}
-		mode := 0
-		if g.mode != nil {
-			mode = slices.IndexFunc(g.mode[s], func(col int) bool { return x[col] > 0.5 })
-		}
-		c.Recompute = append(c.Recompute, p.modes()[mode])
-	}
-	classOf := make([]int, len(g.f.slots))
-	for group := range g.seat {
-		classOf[group] = slices.IndexFunc(g.seat[group], func(col int) bool { return x[col] > 0.5 })
-	}
-	g.f.seat(&c, classOf)
-	return c
-}
-
-// integer solves by the integer program, starting from a quick look.
-func (f *frontier) integer(ctx context.Context, o Options) (*Result, error) {
-	start := f.look()
-	g := newProgram(f)
-	r, err := ilp.Solve(ctx, o.solver(), &g.ilp, ilp.Options{MaxNodes: o.MaxNodes})
-	if err != nil {
-		return nil, err
-	}
-	if r.Status == ilp.Infeasible && start == nil {
-		return nil, f.infeasible(ctx, o.steps())
-	}
-	bound := f.loadBound()
-	if r.Bound > 0 && r.Bound < maxTotal/float64(g.unit) {
-		bound = max(bound, int64(math.Round(r.Bound))*g.unit)
-	}
-	best := start
-	if r.X != nil {
-		c := g.choice(r.X)
-		if Fits(f.p, &c) && (best == nil || f.p.better(&c, best)) {
-			f.p.descend(&c)
-			best = &c
-		}
-	}
-	if best == nil {
-		return nil, &UndecidedError{bound, ctx.Err()}
-	}
-	return newResult(f.p, *best, bound, IntegerProgram), nil
-}
-
-// better reports whether a has the lower score.
-func (p *Problem) better(a, b *Choice) bool {
-	x, _ := Evaluate(p, a)
-	y, _ := Evaluate(p, b)
-	return x.Compare(y) < 0
 }

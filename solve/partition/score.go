@@ -22,13 +22,13 @@ func (c *Choice) clone() Choice {
 
 // A Score orders choices; the first field that differs decides, less is better.
 //
-// Only Busiest is a bound on schedules. The rest breaks ties by how schedules
-// usually behave, and claims no more: Latency is the time of a micro-batch through an
-// empty pipe, all that recomputation and slow devices add included. In a flow line of equal jobs the
-// makespan is latency + (jobs - 1) · busiest. Squares is least where the stages are
-// even also off the bottleneck, as in network.MinMax. Of equally even cuts, Ends
-// prefers light first and last stages, through which the pipe fills, turns around
-// and drains, while the others wait. Recomputed is what recomputation without
+// Only Busiest is a bound on schedules. The rest breaks ties by how schedules usually
+// behave, and claims no more: Latency is the time of a micro-batch through an empty
+// pipe, all that recomputation and slow devices add included. In a flow line of equal
+// jobs the makespan is latency + (jobs - 1) · busiest. Squares is least where the
+// stages are even also off the bottleneck, as in network.MinMax. Of equally even
+// cuts, Ends prefers light first and last stages, through which the pipe fills, turns
+// around and drains, while the others wait. Recomputed is what recomputation without
 // cost in time still adds.
 type Score struct {
 	Busiest    int64 // work of the busiest device per micro-batch, ticks · Factor
@@ -93,8 +93,8 @@ type Usage struct {
 	Bytes int64 // at the peak
 }
 
-// Evaluate returns the score of a choice that fits the shape of p, and the usage of each device. It does not test the
-// limits. Cost O(layers).
+// Evaluate returns the score of a choice that fits the shape of p, and the usage of
+// each device. It does not test the limits. Cost O(layers).
 //
 // It counts from the definitions, layer by layer, and shares nothing with the
 // searches, which work on sums of ranges.

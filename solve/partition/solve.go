@@ -29,9 +29,10 @@ func (m Method) String() string { return methodNames[m] }
 // Options steer a solve. The zero value is valid.
 type Options struct {
 	Method Method
-	// LP solves the relaxations of the integer program; nil means lp.Gonum, which
-	// serves up to some 30 stages of equal blocks without a choice of recomputation, and
-	// a handful with it.
+	// LP solves the relaxations of the integer program; nil means lp.Gonum. With
+	// that, 24 stages of equal blocks take some ten milliseconds if there is no choice of
+	// recomputation; with one, only a few layers on a few stages are solved to the
+	// end, so give the context a deadline.
 	LP lp.Solver
 	// MaxSteps bounds the ranges that one sweep of the dynamic program tries; 0
 	// means DefaultSteps. More is a matter for the integer program.
@@ -64,7 +65,8 @@ type Result struct {
 	Usage []Usage // by device
 	// Bound is what the busiest device has to do whatever the choice.
 	Bound int64
-	// Proved says that Score.Busiest meets Bound.
+	// Proved says that Score.Busiest meets Bound; where an integer program has to work
+	// in floating point, up to Precision of it.
 	Proved bool
 	// Method is what found the bound.
 	Method Method
@@ -80,6 +82,11 @@ func (r *Result) String() string {
 		[]int(r.Cut), r.Recompute, r.Devices, r.Score.Busiest, state, r.Method)
 }
 
+// Precision is how far, relative to Busiest, the bound of an integer program may be
+// from it through rounding alone. It is exact up to 100,000 ticks, or steps in which
+// all work is whole.
+const Precision = 1e-5
+
 // An UndecidedError says that a limit came before any choice was found.
 type UndecidedError struct {
 	Bound int64 // no choice has a lower Busiest
@@ -93,16 +100,17 @@ func (e *UndecidedError) Error() string {
 func (e *UndecidedError) Unwrap() error { return e.Cause }
 
 // Solve returns the choice of least score. If the context ends the search, it returns
-// the best choice that a quick look finds, with Proved false unless that meets
-// the bound.
+// the best choice so far or that a quick look finds, with what is known as Bound. If
+// the dynamic program finds the least Busiest, but would take too many steps for the
+// rest of the score, a descent has to do for that.
 //
 // With L layers, S stages, R modes of recomputation and one stage per device it takes
 // O(R·S·L·w) for each of a few sweeps, where w is the most layers that a device
 // takes; twice as many stages as devices cost a further factor of L·w for v, and L²·w for
 // loop. See [Options] for the integer program.
 //
-// Errors: a [*ProblemError], an [*InfeasibleError] if no choice keeps the limits, an [*UndecidedError], and those
-// of the linear solver.
+// Errors: a [*ProblemError], an [*InfeasibleError] if no choice keeps the limits, an
+// [*UndecidedError], and those of the linear solver.
 func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -115,12 +123,12 @@ func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 			return nil, f.infeasible(ctx, o.steps())
 		case err == nil:
 			return newResult(p, list[0], math.MaxInt64, DynamicProgram), nil
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || f.found != nil:
 			return f.quick(ctx)
 		}
 	}
 	if o.Method == DynamicProgram {
-		return nil, errBudget
+		return f.quick(ctx)
 	}
 	return f.integer(ctx, o)
 }
@@ -145,12 +153,16 @@ func (f *frontier) best(ctx context.Context, k, steps int) ([]Choice, error) {
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	score, _ := Evaluate(f.p, &list[len(list)-1])
+	score, _ := Evaluate(f.p, &list[0])
+	f.bound, f.found = score.Busiest, &list[0]
+	score, _ = Evaluate(f.p, &list[len(list)-1])
 	q.byBusiest = false
-	q.limit = score.Busiest - 1
-	below, err := f.run(ctx, q)
-	if err != nil {
-		return nil, err
+	var below []Choice
+	if k > 1 {
+		q.limit = score.Busiest - 1
+		if below, err = f.run(ctx, q); err != nil {
+			return nil, err
+		}
 	}
 	q.limit, q.floor = score.Busiest, score.Busiest-1
 	equal, err := f.run(ctx, q)
@@ -170,7 +182,7 @@ var rungs = []int64{1, 4, 16, 64, 256}
 // takes too many steps, what the one before has found is complete up to its
 // limit, and has to do.
 func (f *frontier) ladder(ctx context.Context, q query) ([]Choice, error) {
-	bound := f.loadBound()
+	bound := f.bound
 	var before []Choice
 	for i := 0; ; i++ {
 		q.limit = maxTotal
@@ -183,6 +195,9 @@ func (f *frontier) ladder(ctx context.Context, q query) ([]Choice, error) {
 			return before, nil
 		case err != nil || len(list) >= q.keep || q.limit == maxTotal:
 			return list, err
+		}
+		if len(list) == 0 {
+			f.bound = max(f.bound, q.limit+1)
 		}
 		before = list
 	}
@@ -223,8 +238,15 @@ const (
 	quickSteps = 1 << 20
 )
 
-// look returns a choice that a narrow sweep finds, nil if it finds none.
+// look returns the choice of least Busiest if it is known, else one that a narrow sweep
+// finds, nil if it finds none. A descent improves the rest of the score.
 func (f *frontier) look() *Choice {
+	if f.found != nil {
+		f.p.descend(f.found)
+		return f.found
+	}
+	known := f.bound
+	defer func() { f.bound = known }() // a narrow sweep proves nothing
 	q := query{keep: 1, floor: -1, byBusiest: true, quota: quickQuota, budget: quickSteps}
 	list, err := f.ladder(context.Background(), q)
 	if err != nil || len(list) == 0 {
@@ -237,9 +259,9 @@ func (f *frontier) look() *Choice {
 // quick returns what a quick look finds once the context has ended.
 func (f *frontier) quick(ctx context.Context) (*Result, error) {
 	if c := f.look(); c != nil {
-		return newResult(f.p, *c, f.loadBound(), DynamicProgram), nil
+		return newResult(f.p, *c, f.bound, DynamicProgram), nil
 	}
-	return nil, &UndecidedError{f.loadBound(), ctx.Err()}
+	return nil, &UndecidedError{f.bound, ctx.Err()}
 }
 
 // sort orders choices by score, then by what they choose.

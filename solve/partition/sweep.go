@@ -18,7 +18,7 @@ const pollSteps = 1 << 13
 // A query says what a sweep looks for.
 type query struct {
 	keep  int   // choices wanted
-	limit int64 // no device works longer
+	limit int64 // no device has a higher Busiest
 	floor int64 // some device works longer than this
 
 	byBusiest bool // the least Busiest; else the least of the rest of the score
@@ -45,12 +45,14 @@ type level struct {
 	width  int     // of picks
 	alive  []int   // in the order of what they chose, slot by slot
 
-	index map[uint64]int // of states
-	best  []int          // by state and rank: labels
-	count []int          // by state: labels
-	open  []int32        // by state: the open boundaries
-	used  []int32        // by state: devices used up, by class
-	above []bool         // by state: whether a device exceeds query.floor
+	index     map[uint64]int // of states
+	lastKey   uint64         // the key last looked up, and its state
+	lastState int
+	best      []int   // by state and rank: labels
+	count     []int   // by state: labels
+	open      []int32 // by state: the open boundaries
+	used      []int32 // by state: devices used up, by class
+	above     []bool  // by state: whether a device exceeds query.floor
 }
 
 // A sweep is one run of the dynamic program. Labels are extended in the order of what
@@ -205,7 +207,7 @@ func (w *sweep) hold(j, s int, d *device) bool {
 		next := *d
 		next.load += work
 		next.bytes += w.t.bytes(first, end, m, int64(w.p.InFlight[s]))
-		if next.load > w.limit || !w.overrun && next.bytes > c.limit {
+		if !w.allows(c, &next) {
 			continue
 		}
 		fits = true
@@ -216,6 +218,14 @@ func (w *sweep) hold(j, s int, d *device) bool {
 		w.fill(j+1, next)
 	}
 	return fits
+}
+
+// allows reports whether a device of a class may do and hold so much.
+func (w *sweep) allows(c *class, d *device) bool {
+	if w.overrun {
+		return d.bytes-c.limit <= w.limit
+	}
+	return d.load <= w.limit && d.bytes <= c.limit
 }
 
 func (w *sweep) recompute(mode int) network.Recompute { return w.p.modes()[mode] }
@@ -267,15 +277,26 @@ func (w *sweep) commit(d *device) {
 // state returns the number of the state that is reached, a new one if need be.
 func (w *sweep) state(to *level, above bool) int {
 	key := w.key(above)
+	if w.narrow && len(to.count) > 0 && key == to.lastKey {
+		return to.lastState // another mode of the same ranges
+	}
 	state, ok := to.index[key]
 	for ok && !w.narrow && !w.same(to, state, above) {
 		key++
 		state, ok = to.index[key]
 	}
-	if ok {
-		return state
+	if !ok {
+		state = w.add(to, key, above)
 	}
-	state = len(to.count)
+	if w.narrow {
+		to.lastKey, to.lastState = key, state
+	}
+	return state
+}
+
+// add adds the state that is reached.
+func (w *sweep) add(to *level, key uint64, above bool) int {
+	state := len(to.count)
 	to.index[key] = state
 	to.count = append(to.count, 0)
 	to.best = append(to.best, make([]int, w.keep)...)
