@@ -32,6 +32,7 @@ type Decoder struct {
 	devices []deviceState
 	live    [][]int32 // by device: rows with operations left
 	memory  memory
+	level   []int32 // by row, see levels
 
 	start    []model.Time
 	order    [][]model.OpID
@@ -47,7 +48,8 @@ func NewDecoder(p *model.Problem) *Decoder {
 		start: make([]model.Time, p.NumOps()), agenda: newAgenda(p),
 	}
 	d.tabulate()
-	d.memory.init(p)
+	d.level = levels(p)
+	d.memory.init(p, d.level)
 	for dev, rows := range p.RowsOn {
 		ops := 0
 		for _, r := range rows {
@@ -90,10 +92,10 @@ func (o *Outcome) Value(objective model.Objective) model.Time {
 // If cutoff is above 0, the call gives up and returns nil as soon as the value of
 // the problem's objective is sure to reach cutoff.
 //
-// Errors: *RuleError for a rule that does not fit the problem, or a problem with
-// operations of no micro-batch, which the decoder does not know; *MemoryError when
-// the decoder knows no order in which a micro-batch alone fits the memory, and
-// the context's error when it ends first.
+// Errors: *RuleError for a rule that does not fit the problem; *MemoryError when
+// the decoder knows no order in which a micro-batch alone fits the memory, or all
+// that a barrier keeps in flight together; and the context's error when it ends
+// first.
 func (d *Decoder) Decode(ctx context.Context, rule *Rule, cutoff model.Time) (*Outcome, error) {
 	if err := rule.check(d.p); err != nil {
 		return nil, err
@@ -103,10 +105,11 @@ func (d *Decoder) Decode(ctx context.Context, rule *Rule, cutoff model.Time) (*O
 		d.cutoff = never
 	}
 	d.alike = d.p.Pipeline.Factors == nil && len(rule.Order) == 0
-	if err := d.memory.reset(d); err != nil {
+	d.memory.reset(d)
+	d.reset()
+	if err := d.memory.chooseWalk(d); err != nil {
 		return nil, err
 	}
-	d.reset()
 	steps := 0
 	for at := d.agenda.next(); at.time < never; at = d.agenda.next() {
 		if steps++; steps%pollSteps == 0 && ctx.Err() != nil {
@@ -216,7 +219,7 @@ func (d *Decoder) roomOnStage(r int32) bool {
 }
 
 // roomOnActors reports whether every device of a forward row has room for one
-// more, or is to run its oldest micro-batch.
+// more, or is to run its oldest micro-batch; behind a barrier all are young.
 func (d *Decoder) roomOnActors(r int32) bool {
 	if d.guards[r].flight <= 0 || len(d.rule.Actor) == 0 {
 		return true
@@ -227,7 +230,7 @@ func (d *Decoder) roomOnActors(r int32) bool {
 			continue
 		}
 		for _, q := range d.live[dev] {
-			if d.rows[q].next < d.rows[r].next {
+			if d.rows[q].next < d.rows[r].next && d.level[q] == d.level[r] {
 				return false
 			}
 		}
@@ -334,7 +337,7 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 func (d *Decoder) announce(r, index int32, t model.Time) {
 	for _, succ := range d.succsOf(r) {
 		q := &d.rows[succ.Row]
-		if q.count == 0 || q.next != index {
+		if q.count == 0 || q.next != index && !(q.whole && d.rows[r].next == d.rows[r].count) {
 			continue
 		}
 		d.refresh(succ.Row)
@@ -365,11 +368,17 @@ func (d *Decoder) refresh(r int32) {
 	if s.next >= s.count {
 		return
 	}
+	if s.whole {
+		s.ready = d.readyWhole(r)
+		return
+	}
 	ready := model.Time(0)
 	for _, pred := range d.predsOf(r) {
 		q := &d.rows[pred.Row]
 		if q.count == 0 {
-			q = &d.rows[d.source(pred.Row)]
+			if q = &d.rows[d.source(pred.Row)]; q.count == 0 {
+				continue // of the other case of a choice, without a stand-in
+			}
 		}
 		if q.next <= s.next {
 			return
@@ -382,6 +391,28 @@ func (d *Decoder) refresh(r int32) {
 	s.ready = ready
 }
 
+// readyWhole is refresh for a row with predecessors of which all operations have to
+// end. Those of a row run one after the other, so the last to start is the last to
+// end.
+func (d *Decoder) readyWhole(r int32) model.Time {
+	s, ready := &d.rows[r], model.Time(0)
+	for _, pred := range d.predsOf(r) {
+		q := &d.rows[d.source(pred.Row)]
+		if q.count == 0 {
+			continue // as in refresh, or a route without micro-batches
+		}
+		last := q.count - 1
+		if !d.p.Rows[r].Single && !d.p.Rows[pred.Row].Single {
+			last = s.next
+		}
+		if q.next <= last {
+			return never
+		}
+		ready = max(ready, d.endOf(q, last)+pred.Lag)
+	}
+	return ready
+}
+
 // endOf returns the end of an operation of a row that has started.
 func (d *Decoder) endOf(s *rowState, index int32) model.Time {
 	if index == s.next-1 {
@@ -392,7 +423,7 @@ func (d *Decoder) endOf(s *rowState, index int32) model.Time {
 
 // op returns the operation at an index of a row.
 func (d *Decoder) op(s *rowState, index int32) model.OpID {
-	if len(d.rule.Order) > 0 {
+	if len(d.rule.Order) > 0 && s.count > 1 { // a single operation has no order
 		index = d.rule.Order[index]
 	}
 	return s.base + model.OpID(index)

@@ -22,7 +22,9 @@ func TestDecoderNeverGetsStuck(t *testing.T) {
 		pl := modelgen.RandomPipeline(seed, 5)
 		if seed%3 == 0 {
 			for d := range pl.Devices {
-				pl.Devices[d].Limit = model.Bytes(seed / 3 % 14)
+				if !pl.Devices[d].Engine {
+					pl.Devices[d].Limit = model.Bytes(seed / 3 % 14)
+				}
 			}
 		}
 		p, err := model.Compile(pl)

@@ -29,6 +29,7 @@ var oddConfigs = []string{
 	"devices: [{}, {}, {slowdown: 2}]\nmicro_batches: 3\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}\nroutes: [linear, [2, [0, 1], 1]]\nroute_of: [1, 0, 1]\ncommunication: {latency: 1}",
 	"devices: 9\nmicro_batches: 2\nmodel: {kind: mlp, layers: 3, hidden: 8}\ncluster: {flops: 1e12, link_bandwidth: 1e9}",
 	"devices: 4\nmicro_batches: 4\nmodel: {kind: two-branch, branches: [{kind: mlp, layers: 6, hidden: 512}, {kind: mlp, layers: 6, hidden: 512}]}\ncluster: {flops: 1e14, link_bandwidth: 25e9}",
+	"devices: 3\nglobal_batch: 4\nmodel: {kind: encoder-decoder, encoder: {layers: 2, hidden: 8, heads: 2, sequence: 4}, decoder: {layers: 2, hidden: 8, heads: 2, sequence: 4, vocabulary: 7}, vocabulary_sharding: stage}\ncluster: {flops: 1e12, link_bandwidth: 1e9, link_latency: 0.3us}\npartition: [1, 1, 2]",
 }
 
 const fuzzProfile = `{"format": "flexpipe/profile", "version": 1, "unit": "us", "stages": [
@@ -62,6 +63,7 @@ func FuzzBuild(f *testing.F) {
 		for _, choices := range []cssr.Choices{
 			{}, {SplitStages: 2}, {SplitStages: 3, Placement: "v"}, {Placement: "linear"},
 			{Backward: mode(model.Split)}, {Backward: mode(model.Fused)}, {Backward: mode(model.Auto), SplitStages: 2}, {Bidirectional: true},
+			{Vocabulary: "stage", MicroBatchSize: 2}, {Vocabulary: "none", SplitStages: 2},
 		} {
 			checkBuild(t, cfg, choices)
 		}
@@ -77,7 +79,13 @@ func small(cfg *config.Config) bool {
 		}
 	}
 	return len(cfg.Devices) <= 1000 && cfg.Stages <= 100 && len(cfg.Edges) <= 1000 && gangs <= 1000 &&
-		cfg.MicroBatches <= 1000 && (cfg.Model == nil || cfg.Model.Layers() <= 1000)
+		cfg.MicroBatches <= 1000 && (cfg.Model == nil || smallModel(cfg))
+}
+
+// smallModel is small for a configuration with a model, whose vocabulary all devices may
+// share, and whose micro-batches may be cut anew.
+func smallModel(cfg *config.Config) bool {
+	return cfg.Model.Layers() <= 1000 && cfg.GlobalBatch <= 1000 && (len(cfg.Devices) <= 50 || !cfg.Model.HasVocabulary())
 }
 
 // checkBuild fails unless a configuration is built soundly or refused properly.

@@ -163,6 +163,11 @@ func TestVocabularyStages(t *testing.T) {
 		checkExact(t, pl.TimeUnit, int64(links[[2]int{0, 2}]), 100)
 		checkExact(t, pl.TimeUnit, int64(pl.Latency), 132)
 	}
+	// Chosen partitions count the blocks alone.
+	uneven := pipeline(t, "devices: 4\nstages: 2"+fmt.Sprintf(gpt, ""), cssr.Choices{Vocabulary: "stage", Partition: []int{2, 1}})
+	if first, second := uneven.Stages[1].Activation, uneven.Stages[2].Activation; first != 2*second {
+		t.Errorf("two blocks keep %d, one keeps %d", first, second)
+	}
 	whole := pipeline(t, "devices: 4\nstages: 2"+fmt.Sprintf(gpt, ", vocabulary_sharding: stage"), cssr.Choices{Vocabulary: "none"})
 	if len(whole.Stages) != 2 {
 		t.Errorf("%d stages with vocabulary none, want 2", len(whole.Stages))

@@ -5,10 +5,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
-	"github.com/google/go-cmp/cmp"
+	"github.com/flexpipe/flexpipe/model/config"
 )
 
 // threeStages is a chain of which the first stage is frozen and the last is slow.
@@ -105,5 +108,49 @@ func TestOperationRefusals(t *testing.T) {
 		{"[{name: a, stages: 1, duration: 1, takes: 1e-30}]", []string{"operations[0].takes: "}},
 	} {
 		refused(t, strings.TrimPrefix(threeStages, "\n")+"\noperations: "+c.operations, cssr.Choices{}, c.words...)
+	}
+}
+
+// TestOperationsOfModel checks that operations stand beside the stages of a network
+// or a profile, and that their sizes are bytes there.
+func TestOperationsOfModel(t *testing.T) {
+	const own = "operations: [{name: step, stages: all, duration: [1, 2us], once: true, after: backward, takes: 2MiB}]\n"
+	for _, source := range []string{
+		"model: {kind: mlp, layers: 2, hidden: 8}\ncluster: {flops: 1e12, link_bandwidth: 1e9}\nunit: us\n",
+		"profile: p.json\n",
+	} {
+		files := fstest.MapFS{"c.yaml": {Data: []byte("version: 1\ndevices: 2\nmicro_batches: 2\n" + source + own)}, "p.json": {Data: []byte(fuzzProfile)}}
+		cfg, err := config.Load(files, "c.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := cssr.Build(cfg, cssr.Choices{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s, o := range p.Pipeline.Operations {
+			if o.Stage != s || p.FormatTime(o.Duration) != []string{"1 us", "2 us"}[s] || p.FormatMemory(o.Takes) != "2 MiB" {
+				t.Errorf("%s: %+v", source, o)
+			}
+		}
+	}
+}
+
+// TestWaitsFollowEdges checks that next and previous follow the stage graph.
+func TestWaitsFollowEdges(t *testing.T) {
+	pl := pipeline(t, `
+devices: 4
+micro_batches: 1
+edges: [[0, 2], [1, 2], [2, 3]]
+costs: {forward: 1, backward_input: 1, backward_weight: 1}
+operations: [{name: sum, stages: [2, 0], duration: 1, after: {kind: forward, stage: previous}, before: {kind: backward, stage: next}}]
+`, cssr.Choices{})
+	middle, first := pl.Operations[0], pl.Operations[1]
+	want := []model.Ref{{Kind: "forward", Stage: 0}, {Kind: "forward", Stage: 1}}
+	if !reflect.DeepEqual(middle.After, want) || !reflect.DeepEqual(middle.Before, []model.Ref{{Kind: "backward", Stage: 3}}) {
+		t.Errorf("stage 2: %+v", middle)
+	}
+	if first.After != nil || !reflect.DeepEqual(first.Before, []model.Ref{{Kind: "backward", Stage: 2}}) {
+		t.Errorf("stage 0: %+v", first)
 	}
 }

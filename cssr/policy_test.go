@@ -63,12 +63,13 @@ func TestTightBoundsNeverBlock(t *testing.T) {
 // ends with a plan that the judge accepts, twice the same, or because memory does
 // not suffice.
 func TestPoliciesGivePlans(t *testing.T) {
-	plans := 0
+	plans, tried := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := model.Compile(modelgen.RandomPipeline(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), 6))
 		if err != nil {
 			t.Fatal(err)
 		}
+		tried++
 		policy := drawPolicy(t, p.NumDevices(), len(p.Pipeline.Stages), nil)
 		rule, err := policy.Rule(p)
 		if err != nil {
@@ -94,8 +95,8 @@ func TestPoliciesGivePlans(t *testing.T) {
 			t.Fatalf("two decodes differ, error %v", err)
 		}
 	})
-	if plans < 30 {
-		t.Errorf("only %d plans", plans)
+	if plans < tried/4 {
+		t.Errorf("only %d plans of %d problems", plans, tried)
 	}
 }
 

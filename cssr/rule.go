@@ -104,9 +104,6 @@ func (r *Rule) check(p *model.Problem) error {
 		}
 	}
 	for row := range p.Rows {
-		if p.Rows[row].Single {
-			return &RuleError{"rows", "of no micro-batch are not known to the decoder"}
-		}
 		if at(r.Patience, row) > maxPatience {
 			return &RuleError{"Patience", fmt.Sprintf("of row %d is %d, at most %d is sensible", row, r.Patience[row], maxPatience)}
 		}

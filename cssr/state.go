@@ -27,6 +27,7 @@ type rowState struct {
 	patience uint8
 	stored   bool // it takes or gives back memory
 	guarded  bool // memory or an in-flight bound may stand in its way
+	whole    bool // it waits for all operations of some row
 }
 
 // rowGuard is what a step needs only of rows that use memory or are bounded.
@@ -69,6 +70,7 @@ func (d *Decoder) tabulate() {
 			s.stored, g.delta = true, row.Memory[0]
 			g.takes = slices.ContainsFunc(row.Memory, func(m model.Delta) bool { return m.AtStart > 0 || m.AtEnd > 0 })
 		}
+		s.whole = row.Single || slices.ContainsFunc(row.Preds, func(q model.Pred) bool { return p.Rows[q.Row].Single })
 		s.preds, s.succs = int32(len(d.preds)), int32(len(d.succs))
 		d.preds = append(d.preds, row.Preds...)
 		d.succs = append(d.succs, p.Succs[r]...)
@@ -190,8 +192,8 @@ func (d *Decoder) findReleases() {
 			continue
 		}
 		release := d.releaseOf(&d.p.Rows[f])
-		if release < 0 {
-			continue
+		if release < 0 || d.level[release] != d.level[f] {
+			continue // behind a barrier, which needs all forwards first
 		}
 		d.guards[f].flight, d.guards[release].flight = 1, -1
 		if d.guards[f].cap > 0 {

@@ -73,11 +73,7 @@ func outline(p *model.Problem, tl *model.Timeline) string {
 	if tl != nil {
 		ops -= countOf(tl.Start, model.Absent)
 	}
-	actors := model.Plural(pl.RealDevices(), "device")
-	if engines := p.NumDevices() - pl.RealDevices(); engines > 0 {
-		actors += ", " + model.Plural(engines, "engine")
-	}
-	return fmt.Sprintf("%s%s, %s, %s, %s", name, actors,
+	return fmt.Sprintf("%s%s, %s, %s, %s", name, pl.DeviceCounts(),
 		model.Plural(len(pl.Stages), "stage"), model.Plural(p.MicroBatches(), "micro-batch"), model.Plural(ops, "operation"))
 }
 

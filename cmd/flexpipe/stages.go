@@ -158,6 +158,16 @@ func stagesJSON(p *model.Problem, layers []string) []stageJSON {
 	return list
 }
 
+// seats returns the devices of each stage.
+func seats(p *model.Problem) [][]int {
+	stages := p.Pipeline.Stages
+	devices := make([][]int, len(stages))
+	for s := range stages {
+		devices[s] = stages[s].Replicas[0].Devices
+	}
+	return devices
+}
+
 // placementText writes where stages sit: the rule, and if that is a list, its
 // first entries.
 func placementText(rule string, devices [][]int) string {

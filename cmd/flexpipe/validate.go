@@ -88,7 +88,7 @@ func (d *digest) lines() [][2]string {
 func (d *digest) placement() string {
 	cfg := d.cfg
 	if len(cfg.Routes) < 2 {
-		return placementText(string(cfg.Placement.Rule), cfg.Placement.Devices)
+		return placementText(string(cfg.Placement.Rule), seats(d.problem))
 	}
 	const most = 4
 	var parts []string
@@ -105,7 +105,11 @@ func (d *digest) costs() string {
 	unit := d.problem.TimeUnit().Plural()
 	switch {
 	case d.cfg.Model != nil:
-		return fmt.Sprintf("computed from a %s network on a cluster, in %s", d.cfg.Model.Kind, unit)
+		article := "a"
+		if d.cfg.Model.Kind == config.EncoderDecoder {
+			article = "an"
+		}
+		return fmt.Sprintf("computed from %s %s network on a cluster, in %s", article, d.cfg.Model.Kind, unit)
 	case d.cfg.Profile != nil:
 		return "from a measured profile, in " + unit
 	}

@@ -114,8 +114,12 @@ func (d *decoder) readGang(v value) (gang []int, ok bool) {
 // maxNamed is how many devices or stages a message names.
 const maxNamed = 8
 
-// warnIdleDevices remarks on devices without a stage.
+// warnIdleDevices remarks on devices without a stage. Where all devices share the
+// vocabulary there are none.
 func (d *decoder) warnIdleDevices(v value) {
+	if d.config.Model != nil && d.config.Model.VocabularySharding == VocabularyStage {
+		return
+	}
 	used := make([]bool, len(d.config.Devices))
 	for _, placement := range append([]Placement{d.config.Placement}, d.config.Routes...) {
 		for _, device := range slices.Concat(placement.Devices...) {

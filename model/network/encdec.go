@@ -1,7 +1,5 @@
 package network
 
-import "strconv"
-
 // An EncoderDecoder is a transformer whose decoder attends to what its encoder puts out,
 // as in Vaswani et al., "Attention Is All You Need" (2017, arXiv:1706.03762), T5 and BART.
 // With a vocabulary a stack has an embedding, and the decoder a head with cross entropy.
@@ -131,7 +129,6 @@ type source struct{ width, positions, tokens int64 }
 // of keys and values, 2e·bth.
 func (t transformer) crossBlock(i int, from source) Layer {
 	l := t.block(i)
-	l.Name = "block " + strconv.Itoa(i)
 	weights := 4*float64(t.bs)*float64(t.h)*float64(t.h) + 4*float64(from.tokens)*float64(from.width)*float64(t.h)
 	attention := 4 * float64(t.bs) * float64(from.positions) * float64(t.h)
 	linear := t.bs*(4*t.e*t.h+t.h) + 2*t.e*from.tokens*t.h

@@ -34,14 +34,23 @@ const (
 	Everywhere
 )
 
+// dealt returns the parts with the seat [Dealt].
+func dealt(parts []Part) []Part {
+	var list []Part
+	for i := range parts {
+		if parts[i].Seat == Dealt {
+			list = append(list, parts[i])
+		}
+	}
+	return list
+}
+
 // DealtLayers returns the layers that a [Partition] of the parts counts, those of the
 // parts with the seat [Dealt], and how many there are in each of these parts.
 func DealtLayers(parts []Part) (layers []Layer, counts []int) {
-	for i := range parts {
-		if parts[i].Seat == Dealt {
-			layers = append(layers, parts[i].Layers...)
-			counts = append(counts, len(parts[i].Layers))
-		}
+	for _, part := range dealt(parts) {
+		layers = append(layers, part.Layers...)
+		counts = append(counts, len(part.Layers))
 	}
 	return layers, counts
 }
@@ -85,33 +94,30 @@ func EvenParts(parts []Part, stages int) (Partition, error) {
 	if err := checkParts(layers, counts, stages); err != nil {
 		return nil, err
 	}
+	if len(counts) == 1 {
+		return Even(layers, stages)
+	}
 	var partition Partition
-	shares, i := evenShares(parts, stages), 0
-	for p := range parts {
-		if parts[p].Seat != Dealt {
-			continue
-		}
-		cut, err := Even(parts[p].Layers, shares[i])
+	list := dealt(parts)
+	for p, share := range evenShares(list, stages) {
+		cut, err := Even(list[p].Layers, share)
 		if err != nil {
 			return nil, partitionErrorf(len(blockIndices(layers)), stages, "each stage needs at least 1 block of one part")
 		}
 		partition = append(partition, cut...)
-		i++
 	}
 	return partition, nil
 }
 
-// evenShares returns the number of stages of each dealt part.
+// evenShares returns the number of stages of each part.
 func evenShares(parts []Part, stages int) []int {
-	var blocks, shares []int
+	blocks, shares := make([]int, len(parts)), make([]int, len(parts))
 	for p := range parts {
-		if parts[p].Seat == Dealt {
-			blocks, shares = append(blocks, len(blockIndices(parts[p].Layers))), append(shares, 1)
-		}
+		blocks[p], shares[p] = len(blockIndices(parts[p].Layers)), 1
 	}
-	for range stages - len(shares) {
+	for range stages - len(parts) {
 		fullest := 0
-		for p := range shares {
+		for p := range parts {
 			if blocks[p]*shares[fullest] > blocks[fullest]*shares[p] {
 				fullest = p
 			}
@@ -122,9 +128,8 @@ func evenShares(parts []Part, stages int) []int {
 }
 
 // ListedParts returns the partition with the given counts, one per stage over all dealt
-// parts in order. Those of a part count either all its layers or only its blocks, as in
-// [Listed]; a part ends with the stage that completes its blocks, or with the next one
-// if that holds no block. It returns a [*PartitionError] if the counts do not say where
+// parts in order. They count either all layers or, if that is their sum, only the blocks,
+// as in [Listed]. It returns a [*PartitionError] if the counts do not say where
 // each part ends, or a stage would be empty.
 func ListedParts(parts []Part, counts []int) (Partition, error) {
 	layers, sizes := DealtLayers(parts)
@@ -140,33 +145,35 @@ func ListedParts(parts []Part, counts []int) (Partition, error) {
 	}
 	var partition Partition
 	first := 0
-	for p := range parts {
-		if parts[p].Seat != Dealt {
-			continue
-		}
-		size := len(parts[p].Layers)
+	for _, part := range dealt(parts) {
+		size := len(part.Layers)
 		if total != len(layers) {
-			size = len(blockIndices(parts[p].Layers))
+			size = len(blockIndices(part.Layers))
 		}
-		end, sum := first, 0
-		for end < len(counts) && sum < size {
-			sum += counts[end]
-			end++
-		}
-		if sum != size {
+		n, ok := stagesOf(counts[first:], size)
+		if !ok {
 			return nil, partitionErrorf(len(layers), len(counts),
-				"the %d layers of the %s do not end with a stage; a stage holds layers of one part", size, parts[p].Name)
+				"the %d layers of the %s do not end with a stage; a stage holds layers of one part", size, part.Name)
 		}
-		cut, err := Listed(parts[p].Layers, counts[first:end])
+		cut, err := Listed(part.Layers, counts[first:first+n])
 		if err != nil {
 			return nil, err
 		}
-		partition, first = append(partition, cut...), end
+		partition, first = append(partition, cut...), first+n
 	}
 	if first != len(counts) {
 		return nil, partitionErrorf(len(layers), len(counts), "stage %d would be empty", first)
 	}
 	return partition, nil
+}
+
+// stagesOf returns how many of the next stages hold exactly size layers, if any do.
+func stagesOf(counts []int, size int) (n int, ok bool) {
+	for n < len(counts) && size > 0 {
+		size -= counts[n]
+		n++
+	}
+	return n, size == 0
 }
 
 // checkParts returns an error unless the layers of so many parts can fill the stages.
@@ -209,14 +216,12 @@ func PartStages(parts []Part, cluster Cluster, partition Partition, recompute []
 	for p := range parts {
 		cut, ways := Partition{len(parts[p].Layers)}, []Recompute(nil)
 		if parts[p].Seat == Dealt {
-			n, err := stagesOfPart(&parts[p], partition[done:], done, len(layers))
-			if err != nil {
-				return nil, err
+			n, ok := stagesOf(partition[done:], len(parts[p].Layers))
+			if !ok {
+				return nil, partitionErrorf(len(layers), len(partition),
+					"stage %d would hold layers of the %s and of the part after it; a stage holds layers of one part", done+n-1, parts[p].Name)
 			}
-			cut = partition[done : done+n]
-			if recompute != nil {
-				ways = recompute[done : done+n]
-			}
+			cut, ways = partition[done:done+n], stagesFrom(recompute, done, n)
 			done += n
 		}
 		stages, err := Stages(parts[p].Layers, cluster, cut, ways)
@@ -231,21 +236,12 @@ func PartStages(parts []Part, cluster Cluster, partition Partition, recompute []
 	return all, nil
 }
 
-// stagesOfPart returns how many of the next stages, of which first is the number, make up
-// a part.
-func stagesOfPart(part *Part, next Partition, first, layers int) (int, error) {
-	sum := 0
-	for s, count := range next {
-		sum += count
-		switch {
-		case sum == len(part.Layers):
-			return s + 1, nil
-		case sum > len(part.Layers):
-			return 0, partitionErrorf(layers, first+len(next),
-				"stage %d would hold layers of the %s and of the part after it; a stage holds layers of one part", first+s, part.Name)
-		}
+// stagesFrom returns the entries of n stages from first on, nil of a list that is nil.
+func stagesFrom(list []Recompute, first, n int) []Recompute {
+	if list == nil {
+		return nil
 	}
-	return 0, partitionErrorf(layers, first+len(next), "the %s gets too few layers", part.Name)
+	return list[first : first+n]
 }
 
 // StageGraph returns, for each stage that [PartStages] made of parts, the stages that it
