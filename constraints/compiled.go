@@ -2,6 +2,7 @@ package constraints
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/flexpipe/flexpipe/model"
@@ -19,10 +20,15 @@ func CheckCompiled(p *model.Problem) *Report {
 	c.numbering()
 	c.register()
 	c.graph()
+	c.operations()
 	for s := range c.pl.Stages {
 		for route := range c.routes {
 			c.stage(s, route)
 		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(c.wanted)) {
+		c.want = c.want[:0]
+		c.comparePreds(r)
 	}
 	for _, r := range c.transfers {
 		if !c.needed[r] {
@@ -49,6 +55,9 @@ type compiled struct {
 	byPlace   []int32 // by stage, route and standard kind: its row, -1 if none
 	transfers map[transfer]int32
 	needed    map[int32]bool // transfers that the pipeline asks for
+	byOwn     map[ownRow]int32
+	wanted    map[int32]bool                 // rows of own that the pipeline asks for
+	ownPreds  map[int32]map[int32]model.Time // by row and producer: lags that own operations ask for
 	surplus   []int32
 	after     [][]int // by stage: the stages that read its output
 	links     map[[2]int]model.Time
@@ -74,7 +83,15 @@ func (c *compiled) add(device int, format string, args ...any) {
 // differ reports a row by its place.
 func (c *compiled) differ(r int32, format string, args ...any) {
 	row := &c.p.Rows[r]
-	c.add(-1, "row %d (%s of stage %d, route %d) %s", r, row.Kind, row.Stage, row.Route, fmt.Sprintf(format, args...))
+	c.add(-1, "row %d (%s of stage %d, route %d) %s", r, c.kindName(row.Kind), row.Stage, row.Route, fmt.Sprintf(format, args...))
+}
+
+// kindName returns the name of a kind in the table of the problem.
+func (c *compiled) kindName(k model.Kind) string {
+	if int(k) < len(c.p.Kinds) {
+		return c.p.Kinds[k].Name
+	}
+	return k.String()
 }
 
 // devices compares the limits and the static memory of the devices. A device
@@ -116,8 +133,14 @@ func (c *compiled) numbering() {
 	tried := make([]bool, c.routes)
 	for r := range c.p.Rows {
 		row := &c.p.Rows[r]
-		if row.Route < 0 || row.Route >= c.routes || row.Single {
+		if row.Route < 0 || row.Route >= c.routes {
 			c.differ(int32(r), "serves no route of the pipeline")
+			continue
+		}
+		if row.Single {
+			if c.p.Count(r) != 1 || c.p.RowOf(c.p.Base(r)) != r || c.p.MicroBatch(c.p.Base(r)) != -1 {
+				c.differ(int32(r), "runs once, but does not have one operation of no micro-batch")
+			}
 			continue
 		}
 		ms := members[row.Route]
@@ -152,6 +175,7 @@ func (c *compiled) members(r int, members []int) {
 // register files the rows by what they are.
 func (c *compiled) register() {
 	c.transfers, c.needed = map[transfer]int32{}, map[int32]bool{}
+	c.byOwn, c.wanted, c.ownPreds = map[ownRow]int32{}, map[int32]bool{}, map[int32]map[int32]model.Time{}
 	c.byPlace = make([]int32, len(c.pl.Stages)*c.routes*stageKinds)
 	for i := range c.byPlace {
 		c.byPlace[i] = -1
@@ -159,6 +183,12 @@ func (c *compiled) register() {
 	for r := range c.p.Rows {
 		row := &c.p.Rows[r]
 		switch {
+		case int(row.Kind) >= standardKinds:
+			key := ownRow{c.kindName(row.Kind), row.Stage, row.Route}
+			if _, twice := c.byOwn[key]; twice {
+				c.differ(int32(r), "is there twice")
+			}
+			c.byOwn[key] = int32(r)
 		case row.Stage < 0 || row.Stage >= len(c.pl.Stages) || row.Route < 0 || row.Route >= c.routes:
 			c.differ(int32(r), "belongs to no stage of the pipeline")
 		case row.Kind.IsTransfer():
@@ -167,8 +197,8 @@ func (c *compiled) register() {
 				c.differ(int32(r), "is there twice")
 			}
 			c.transfers[key] = int32(r)
-		case int(row.Kind) >= stageKinds || row.To != -1:
-			c.differ(int32(r), "is of a kind that the pipeline does not ask for")
+		case row.To != -1 || row.Single:
+			c.differ(int32(r), "has a receiver or runs once, which no operation of a stage does")
 		default:
 			at := c.place(row.Stage, row.Route, row.Kind)
 			if *at >= 0 {

@@ -17,7 +17,7 @@ import (
 var rowMutations = map[string]func(p *model.Problem, row *model.Row, r *rand.Rand) bool{
 	"duration": func(_ *model.Problem, row *model.Row, _ *rand.Rand) bool { row.Duration++; return true },
 	"fixed":    func(_ *model.Problem, row *model.Row, _ *rand.Rand) bool { row.Fixed = !row.Fixed; return true },
-	"single":   func(_ *model.Problem, row *model.Row, _ *rand.Rand) bool { row.Single = true; return true },
+	"single":   func(_ *model.Problem, row *model.Row, _ *rand.Rand) bool { row.Single = !row.Single; return true },
 	"kind":     func(_ *model.Problem, row *model.Row, _ *rand.Rand) bool { row.Kind = (row.Kind + 1) % 7; return true },
 	"stage":    func(_ *model.Problem, row *model.Row, _ *rand.Rand) bool { row.Stage++; return true },
 	"route":    func(_ *model.Problem, row *model.Row, _ *rand.Rand) bool { row.Route--; return true },
@@ -127,6 +127,68 @@ func TestCompiledSeesChangedDevices(t *testing.T) {
 		p := modelgen.Problem(modelgen.Spec{Devices: 2, MicroBatches: 2, Backward: model.Auto})
 		change(p)
 		demandOnly(t, schedule{p, nil, nil}, constraints.RuleCompiled, name)
+	}
+}
+
+// TestCompiledSeesChangedKinds spoils the table of kinds.
+func TestCompiledSeesChangedKinds(t *testing.T) {
+	for name, change := range map[string]func(*model.Problem){
+		"standard": func(p *model.Problem) { p.Kinds[0].Busy = false },
+		"name":     func(p *model.Problem) { p.Kinds[6].Name = "other" },
+		"letter":   func(p *model.Problem) { p.Kinds[6].Letter = "Q" },
+		"busy":     func(p *model.Problem) { p.Kinds[6].Busy = false },
+		"more":     func(p *model.Problem) { p.Kinds = append(p.Kinds, model.KindInfo{Name: "other", Letter: "O"}) },
+		"less":     func(p *model.Problem) { p.Kinds = p.Kinds[:len(p.Kinds)-1] },
+	} {
+		p := compile(t, withOperations())
+		if err := constraints.CheckCompiled(p).Err(); err != nil {
+			t.Fatal(err)
+		}
+		change(p)
+		demandOnly(t, schedule{p, nil, nil}, constraints.RuleCompiled, name)
+	}
+}
+
+// withOperations returns a pipeline with operations of its own: a recomputation, an
+// offload by an engine and a step.
+func withOperations() *model.Pipeline {
+	pl := modelgen.Pipeline(modelgen.Spec{Devices: 2, MicroBatches: 2, Latency: 1, Activation: []model.Bytes{4}})
+	pl.Devices = append(pl.Devices, model.Device{Name: "copy", Limit: model.Unlimited, Engine: true})
+	pl.Operations = []model.Operation{
+		{Name: "recompute", Letter: "R", Stage: 0, Duration: 2, Takes: 1,
+			After: []model.Ref{{Kind: "forward", Stage: 0}}, Before: []model.Ref{{Kind: "backward", Stage: 0}}},
+		{Name: "offload", Letter: "OUT", Stage: 1, Devices: []int{2}, Duration: 1, Gives: 1, After: []model.Ref{{Kind: "forward", Stage: 1}}},
+		{Name: "step", Letter: "STEP", Stage: -1, Single: true, Devices: []int{0, 1}, Duration: 2,
+			After: []model.Ref{{Kind: "backward", Stage: 0}, {Kind: "backward", Stage: 1}}},
+	}
+	return pl
+}
+
+// TestCompiledSeesAChangedOperation compiles one pipeline and judges the result
+// against another one, of which one operation differs.
+func TestCompiledSeesAChangedOperation(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(o []model.Operation)
+		want   string
+	}{
+		"duration": {func(o []model.Operation) { o[0].Duration++ }, "row 6 (recompute of stage 0, route 0) lasts 2 (fixed: false, once: false), the pipeline says 3"},
+		"takes":    {func(o []model.Operation) { o[0].Takes++ }, "takes 1 and 0 at start and end on device 0, the pipeline says 2 and 0"},
+		"borrowed": {func(o []model.Operation) { o[0].Takes++ }, "takes 0 and -5 at start and end on device 0, the pipeline says 0 and -6"},
+		"after":    {func(o []model.Operation) { o[0].After[0].Lag = 3 }, "waits for [{0 0}] (row and lag), the pipeline says [{0 3}]"},
+		"before":   {func(o []model.Operation) { o[0].Before[0].Kind = "backward_weight" }, "row 1 (backward_input of stage 0, route 0) waits for"},
+		"gives":    {func(o []model.Operation) { o[1].Gives = 0 }, "row 8 (offload_free of stage 1, route 0) the pipeline has no such operation"},
+		"device":   {func(o []model.Operation) { o[2].Devices = []int{0} }, "row 9 (step of stage -1, route 0) sits on devices [0 1], the pipeline says [0]"},
+		"once":     {func(o []model.Operation) { o[2].Single = false }, "lasts 2 (fixed: false, once: true), the pipeline says 2 (fixed: false, once: false)"},
+		"name":     {func(o []model.Operation) { o[2].Name = "end" }, "the end of stage -1, route 0 has no row"},
+		"letter":   {func(o []model.Operation) { o[2].Letter = "E" }, "kind 9 (step, STEP, busy: true) is not what the pipeline says"},
+	} {
+		pl := withOperations()
+		p := compile(t, pl)
+		c.change(pl.Operations)
+		err := constraints.CheckCompiled(p).Err()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ func (c *compiled) derive(s, route int) [stageKinds]expected {
 		split, fused = model.WhenSplit, model.WhenFused
 	}
 	took, gave := max(0, -st.FreedByInput), max(0, st.FreedByInput)
+	left := st.Activation + c.net(s) // what the last operation gives back of it, with what others left taken
 	var e [stageKinds]expected
 	e[model.Forward] = expected{exists: true, duration: d.Forward, delta: model.Delta{AtStart: st.Activation}}
 	e[model.BackwardInput] = expected{exists: input, duration: d.BackwardInput, choice: split, delta: model.Delta{AtStart: took, AtEnd: -gave}}
@@ -50,15 +51,15 @@ func (c *compiled) derive(s, route int) [stageKinds]expected {
 	e[model.BackwardFull] = expected{exists: full, duration: d.BackwardFull, choice: fused, delta: model.Delta{AtStart: took}}
 	switch { // who is last when the stage runs split
 	case weight && input:
-		e[model.BackwardWeight].delta.AtEnd = -(st.Activation + took - gave)
+		e[model.BackwardWeight].delta.AtEnd = -(left + took - gave)
 	case weight:
-		e[model.BackwardWeight].delta.AtEnd = -st.Activation
+		e[model.BackwardWeight].delta.AtEnd = -left
 	case input:
-		e[model.BackwardInput].delta.AtEnd = -(st.Activation + took)
+		e[model.BackwardInput].delta.AtEnd = -(left + took)
 	case !full:
 		e[model.Forward].delta.AtEnd = -st.Activation
 	}
-	e[model.BackwardFull].delta.AtEnd = -(st.Activation + took)
+	e[model.BackwardFull].delta.AtEnd = -(left + took)
 	for k := range e {
 		e[k].kind, e[k].twin = model.Kind(k), -1
 	}
@@ -99,13 +100,19 @@ func (c *compiled) row(s, route int, r int32, e *expected) {
 		c.differ(r, "depends on a choice that the problem does not have")
 	}
 	c.compareDevices(r, c.replica(s, route).Devices, nil)
+	c.compareMemory(r, e.delta)
+}
+
+// compareMemory compares what a row takes and gives back, on each of its devices.
+func (c *compiled) compareMemory(r int32, want model.Delta) {
+	row := &c.p.Rows[r]
 	if row.Memory != nil && len(row.Memory) != len(row.Devices) {
 		c.differ(r, "has memory for %d of its %d devices", len(row.Memory), len(row.Devices))
 		return
 	}
 	for _, d := range row.Devices {
-		if got := row.MemoryOn(int(d)); got != e.delta {
-			c.differ(r, "takes %d and %d at start and end on device %d, the pipeline says %d and %d", got.AtStart, got.AtEnd, d, e.delta.AtStart, e.delta.AtEnd)
+		if got := row.MemoryOn(int(d)); got != want {
+			c.differ(r, "takes %d and %d at start and end on device %d, the pipeline says %d and %d", got.AtStart, got.AtEnd, d, want.AtStart, want.AtEnd)
 		}
 	}
 }
@@ -195,8 +202,10 @@ func (c *compiled) transfer(r, producer int32, lag model.Time, from, to []int) {
 	}
 }
 
-// comparePreds compares the predecessors of a row with c.want, as sets.
+// comparePreds compares the predecessors of a row with c.want and what the
+// pipeline's own operations add to it, as sets.
 func (c *compiled) comparePreds(r int32) {
+	c.addOwnPreds(r)
 	c.have = append(c.have[:0], c.p.Rows[r].Preds...)
 	c.have, c.want = canonical(c.have), canonical(c.want)
 	if !slices.Equal(c.have, c.want) {

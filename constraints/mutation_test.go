@@ -43,6 +43,7 @@ var mutations = []struct {
 	{constraints.RuleOrder, "swap neighbours", (*mutant).swap},
 	{constraints.RuleExclusive, "overlap the one ahead", (*mutant).overlap},
 	{constraints.RulePrecedence, "start before a predecessor ends", (*mutant).early},
+	{constraints.RulePrecedence, "start before or after what runs once, too early", (*mutant).earlyOnce},
 	{constraints.RuleLink, "start before a transfer is over", (*mutant).impatient},
 	{constraints.RuleWait, "wait for what comes later", (*mutant).backwardWait},
 	{constraints.RuleWait, "wait for an operation that does not exist", (*mutant).unknownWait},
@@ -211,9 +212,18 @@ func (x *mutant) appendLast(op model.OpID) {
 	}
 }
 
+// awaited reports whether an operation of the pipeline's own waits for one of the
+// other case than op: it would break the rule of precedence too.
+func (x *mutant) awaited(op model.OpID, kind model.Kind) bool {
+	r := int32(x.p.RowOf(x.sibling(op, kind)))
+	return slices.ContainsFunc(x.p.Rows, func(row model.Row) bool {
+		return row.Kind > model.SendBackward && slices.ContainsFunc(row.Preds, func(q model.Pred) bool { return q.Row == r })
+	})
+}
+
 func (x *mutant) addFused() bool {
 	op, ok := x.chosen(model.WhenSplit)
-	if !ok {
+	if !ok || x.awaited(op, model.BackwardFull) {
 		return false
 	}
 	x.appendLast(x.sibling(op, model.BackwardFull))
@@ -222,7 +232,7 @@ func (x *mutant) addFused() bool {
 
 func (x *mutant) addHalf() bool {
 	op, ok := x.chosen(model.WhenFused)
-	if !ok {
+	if !ok || x.awaited(op, model.BackwardWeight) {
 		return false
 	}
 	x.appendLast(x.sibling(op, model.BackwardWeight))
@@ -304,14 +314,38 @@ func (x *mutant) overlap() bool {
 
 // producers lists the ends and lags of what an operation waits for.
 func (x *mutant) producers(op model.OpID) (ends, lags []model.Time) {
-	for _, pred := range x.p.Row(op).Preds {
-		q := x.p.Op(int(pred.Row), x.p.MicroBatch(op))
-		if x.tl.Start[q] == model.Absent {
-			q = x.p.Op(int(x.p.Row(q).Twin), x.p.MicroBatch(op))
+	r := x.p.RowOf(op)
+	for _, pred := range x.p.Rows[r].Preds {
+		first, end := x.p.PredOps(r, x.p.Index(op), pred)
+		for q := first; q < end; q++ {
+			if producer := x.producer(q); producer >= 0 {
+				ends, lags = append(ends, x.tl.End(x.p, producer)), append(lags, pred.Lag)
+			}
 		}
-		ends, lags = append(ends, x.tl.End(x.p, q)), append(lags, pred.Lag)
 	}
 	return ends, lags
+}
+
+// earlyOnce is early for an operation that runs once or waits for one.
+func (x *mutant) earlyOnce() bool {
+	_, _, op := x.entry()
+	row := x.p.Row(op)
+	once := row.Single
+	for _, pred := range row.Preds {
+		once = once || x.p.Rows[pred.Row].Single
+	}
+	ends, _ := x.producers(op)
+	if !once || len(ends) == 0 {
+		return false
+	}
+	start := slices.Max(ends) - 1
+	for _, d := range row.Devices {
+		if start < x.ahead(int(d), slices.Index(x.plan.Order[d], op)) {
+			return false
+		}
+	}
+	x.tl.Start[op] = start
+	return x.check().Counts[constraints.RuleLink] == 0
 }
 
 func (x *mutant) early() bool {

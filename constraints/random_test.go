@@ -61,12 +61,14 @@ func randomSchedule(p *model.Problem, seed uint64, slack int) schedule {
 // earliest returns the earliest start that predecessors and wait edges allow.
 func (s schedule) earliest(op model.OpID) model.Time {
 	start := model.Time(0)
-	for _, pred := range s.p.Row(op).Preds {
-		q := s.p.Op(int(pred.Row), s.p.MicroBatch(op))
-		if s.tl.Start[q] == model.Absent {
-			q = s.p.Op(int(s.p.Row(q).Twin), s.p.MicroBatch(op))
+	r := s.p.RowOf(op)
+	for _, pred := range s.p.Rows[r].Preds {
+		first, end := s.p.PredOps(r, s.p.Index(op), pred)
+		for q := first; q < end; q++ {
+			if producer := s.producer(q); producer >= 0 {
+				start = max(start, s.tl.End(s.p, producer)+pred.Lag)
+			}
 		}
-		start = max(start, s.tl.End(s.p, q)+pred.Lag)
 	}
 	for _, w := range s.plan.Waits {
 		if w.After == op {
@@ -74,6 +76,18 @@ func (s schedule) earliest(op model.OpID) model.Time {
 		}
 	}
 	return start
+}
+
+// producer returns the operation itself or the one that stands in for it, -1 if the
+// timeline holds neither.
+func (s schedule) producer(q model.OpID) model.OpID {
+	if s.tl.Start[q] != model.Absent {
+		return q
+	}
+	if twin := s.p.Row(q).Twin; twin >= 0 {
+		return s.p.Op(int(twin), s.p.MicroBatch(q))
+	}
+	return -1
 }
 
 func TestRandomSchedulesAreValid(t *testing.T) {

@@ -38,7 +38,7 @@ func newOutline(p *model.Problem) *outline {
 	for _, rows := range p.RowsOn {
 		work := make([]model.Time, routes)
 		for _, r := range rows {
-			if row := &p.Rows[r]; row.Choice != model.WhenFused {
+			if row := &p.Rows[r]; row.Choice != model.WhenFused && !row.Single {
 				work[row.Route] += row.Duration
 			}
 		}

@@ -108,18 +108,21 @@ func (q *recipe) rule(p *model.Problem, o *outline) *cssr.Rule {
 	return rule
 }
 
-// dueTime returns when an operation of micro-batch 0 is due, in periods.
+// dueTime returns when an operation of micro-batch 0 is due, in periods. Operations
+// of the pipeline's own need not follow the direction of forwards or gradients: among
+// stages they are due by head or tail.
 func (q *recipe) dueTime(row *model.Row, o *outline, r int) float64 {
 	step := float64(row.Stage) / 100
 	if row.Kind.CarriesGradient() {
 		step = -step
 	}
-	switch q.due {
-	case dueByHead:
+	own := row.Kind > model.SendBackward
+	switch {
+	case q.due == dueByHead || own && q.due == dueByStage:
 		return float64(o.head[r]) / float64(o.period)
-	case dueByTail:
+	case q.due == dueByTail || own:
 		return -float64(o.tail[r]) / float64(o.period)
-	case dueByStage:
+	case q.due == dueByStage:
 		return step
 	default:
 		return -step
@@ -205,8 +208,8 @@ func openers(p *model.Problem) []recipe {
 		func(q *recipe) { q.due = dueByTail },
 		func(q *recipe) { q.due, q.flight, q.weightPatience = dueByTail, 1, 8 },
 		func(q *recipe) { q.due, q.flight, q.weightPatience = dueByDepth, 1.5, 8 },
-		func(q *recipe) { q.due, q.group = dueByStage, len(p.Pipeline.Devices) },
-		func(q *recipe) { q.due, q.group, q.flight = dueByHead, len(p.Pipeline.Devices), 1 },
+		func(q *recipe) { q.due, q.group = dueByStage, p.Pipeline.RealDevices() },
+		func(q *recipe) { q.due, q.group, q.flight = dueByHead, p.Pipeline.RealDevices(), 1 },
 		func(q *recipe) { q.pace = 0.5 },
 		func(q *recipe) { q.pace, q.weight = 1.5, 0 },
 		func(q *recipe) { q.patience, q.weightPatience = 8, 8 },

@@ -56,6 +56,9 @@ func (pl *Pipeline) check() ([]int, error) {
 			return nil, atStage(s, err)
 		}
 	}
+	if err := pl.checkOperations(); err != nil {
+		return nil, err
+	}
 	if err := pl.checkLinks(); err != nil {
 		return nil, err
 	}
@@ -93,6 +96,9 @@ func (pl *Pipeline) checkCounts() error {
 		if dev.Limit < 0 {
 			return atDevice(d, fmt.Errorf("memory limit %d is negative", dev.Limit))
 		}
+		if dev.Engine && dev.Limit != Unlimited {
+			return atDevice(d, fmt.Errorf("an engine has no memory, and so no limit"))
+		}
 	}
 	if err := pl.TimeUnit.Validate(); err != nil {
 		return err
@@ -122,8 +128,11 @@ func (pl *Pipeline) checkStage(s, routes int) error {
 			return fmt.Errorf("follows stage %d of %d", q, len(pl.Stages))
 		}
 	}
+	if err := pl.checkNet(s); err != nil {
+		return err
+	}
 	for _, r := range st.Replicas {
-		if err := r.check(len(pl.Devices)); err != nil {
+		if err := r.check(pl.Devices); err != nil {
 			return err
 		}
 		if r.Durations.has() != st.Replicas[0].Durations.has() {
@@ -138,14 +147,38 @@ func (d Durations) has() [4]bool {
 	return [4]bool{d.Forward != Absent, d.BackwardInput != Absent, d.BackwardWeight != Absent, d.BackwardFull != Absent}
 }
 
-func (r *Replica) check(devices int) error {
+// checkNet tests that the operations beside a stage leave it memory that it can
+// give back.
+func (pl *Pipeline) checkNet(s int) error {
+	st, net := &pl.Stages[s], pl.netMemory(s)
+	d := st.Replicas[0].Durations
+	freed := max(0, st.FreedByInput)
+	if d.BackwardInput == Absent {
+		freed = 0
+	}
+	switch {
+	case net == 0:
+	case !d.has()[1] && !d.has()[2] && !d.has()[3]:
+		return fmt.Errorf("its operations leave %d of memory taken, and it has no backward that gives it back", net)
+	case net < -maxTotal || net > maxTotal:
+		return fmt.Errorf("its operations leave %d of memory taken: out of range", net)
+	case st.Activation+max(0, -st.FreedByInput)-freed+net < 0:
+		return fmt.Errorf("its operations give back %d more than they take, beyond what its activation leaves them", -net)
+	}
+	return nil
+}
+
+func (r *Replica) check(devices []Device) error {
 	if len(r.Devices) == 0 {
 		return fmt.Errorf("sits on no device")
 	}
 	sorted := slices.Sorted(slices.Values(r.Devices))
 	for i, d := range sorted {
-		if d < 0 || d >= devices {
-			return fmt.Errorf("sits on device %d: there are %d", d, devices)
+		if d < 0 || d >= len(devices) {
+			return fmt.Errorf("sits on device %d: there are %d", d, len(devices))
+		}
+		if devices[d].Engine {
+			return fmt.Errorf("sits on device %d, which is an engine", d)
 		}
 		if i > 0 && d == sorted[i-1] {
 			return fmt.Errorf("lists device %d twice", d)

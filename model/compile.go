@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Compile checks a Pipeline and turns it into a Problem. It refuses what no
 // schedule could satisfy by its form (indices out of range, a cyclic stage
@@ -17,8 +20,13 @@ func Compile(pl *Pipeline) (*Problem, error) {
 		p.Limits = append(p.Limits, d.Limit)
 	}
 	c := compiler{p: p, pl: pl, links: newLinkTable(pl), order: order}
-	c.run()
+	if err := c.run(); err != nil {
+		return nil, pl.refuse(err)
+	}
 	if err := p.index(); err != nil {
+		return nil, pl.refuse(err)
+	}
+	if err := p.checkCycles(); err != nil {
 		return nil, pl.refuse(err)
 	}
 	if err := p.checkTotals(); err != nil {
@@ -83,9 +91,12 @@ type compiler struct {
 	after [][]int
 	rows  [][]stageRows // by stage and route
 	sends map[edge]int32
+
+	operations [][]operationRows // by operation of the pipeline and route; of a Single one for all routes
 }
 
-func (c *compiler) run() {
+// run appends all rows: those of one micro-batch each before the single ones.
+func (c *compiler) run() error {
 	c.after = make([][]int, len(c.pl.Stages))
 	for s, st := range c.pl.Stages {
 		for _, q := range st.After {
@@ -98,11 +109,20 @@ func (c *compiler) run() {
 			c.rows[s] = append(c.rows[s], c.addStage(s, route))
 		}
 	}
+	c.operations = make([][]operationRows, len(c.pl.Operations))
+	c.addOperations(false)
 	c.sends = map[edge]int32{}
 	for _, s := range c.order {
 		for route := range c.p.members {
 			c.connect(s, route)
 		}
+	}
+	c.addOperations(true)
+	if len(c.p.Kinds) > maxKinds {
+		return fmt.Errorf("%d kinds of operations are more than %d", len(c.p.Kinds), maxKinds)
+	}
+	if err := c.connectOperations(); err != nil {
+		return err
 	}
 	c.p.Statics = make([]Bytes, len(c.pl.Devices))
 	for s, st := range c.pl.Stages {
@@ -110,6 +130,7 @@ func (c *compiler) run() {
 			c.p.Statics[d] += st.Static
 		}
 	}
+	return nil
 }
 
 // devicesOfStage returns each device that holds a replica of the stage, once.
@@ -153,6 +174,7 @@ func (c *compiler) addStage(s, route int) stageRows {
 	}
 	taken := max(0, -st.FreedByInput)
 	held := st.Activation + taken
+	left := held + c.pl.netMemory(s) // what the last operation finds
 	forward := Delta{AtStart: st.Activation}
 	if !apart && !full {
 		forward.AtEnd = -st.Activation
@@ -160,18 +182,18 @@ func (c *compiler) addStage(s, route int) stageRows {
 	rows.forward = add(Forward, d.Forward, forward, Always)
 	if apart {
 		input := Delta{AtStart: taken, AtEnd: -max(0, st.FreedByInput)}
-		weight := Delta{AtEnd: -(held - max(0, st.FreedByInput))}
+		weight := Delta{AtEnd: -(left - max(0, st.FreedByInput))}
 		if d.BackwardWeight == Absent {
-			input.AtEnd = -held
+			input.AtEnd = -left
 		}
 		if d.BackwardInput == Absent {
-			weight.AtEnd = -st.Activation
+			weight.AtEnd = -(left - taken)
 		}
 		rows.input = add(BackwardInput, d.BackwardInput, input, split)
 		rows.weight = add(BackwardWeight, d.BackwardWeight, weight, split)
 	}
 	if full && (choice || !apart) {
-		rows.full = add(BackwardFull, d.BackwardFull, Delta{AtStart: taken, AtEnd: -held}, fused)
+		rows.full = add(BackwardFull, d.BackwardFull, Delta{AtStart: taken, AtEnd: -left}, fused)
 	}
 	if choice {
 		c.p.Rows[rows.input].Twin = rows.full

@@ -341,7 +341,16 @@ func TestNumbering(t *testing.T) {
 				t.Fatalf("row %d begins at %d, want %d", r, p.Base(r), next)
 			}
 			index := 0
+			if p.Rows[r].Single {
+				if p.RowOf(next) != r || p.MicroBatch(next) != -1 || p.Index(next) != 0 || p.Duration(next) != p.Rows[r].Duration {
+					t.Fatalf("operation %d is not that of row %d, once for the iteration", next, r)
+				}
+				next, index = next+1, 1
+			}
 			for m := range p.MicroBatches() {
+				if p.Rows[r].Single {
+					break
+				}
 				if p.Pipeline.Routes != nil && p.Pipeline.Routes[m] != p.Rows[r].Route {
 					continue
 				}

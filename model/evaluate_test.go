@@ -75,8 +75,14 @@ func raise(p *model.Problem, plan *model.Plan, start []model.Time) (changed, ok 
 		if start[op] == model.Absent {
 			continue
 		}
-		for _, pred := range p.Row(op).Preds {
-			wait(op, p.Op(int(pred.Row), p.MicroBatch(op)), pred.Lag)
+		r := p.RowOf(op)
+		for _, pred := range p.Rows[r].Preds {
+			first, end := p.PredOps(r, p.Index(op), pred)
+			for q := first; q < end; q++ {
+				if row := p.Row(q); row.Choice == model.Always || row.Twin >= 0 || start[q] != model.Absent {
+					wait(op, q, pred.Lag)
+				}
+			}
 		}
 	}
 	for _, w := range plan.Waits {

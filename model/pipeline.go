@@ -25,7 +25,8 @@ type Pipeline struct {
 	// nil means replica 0 for all. Its length is MicroBatches.
 	Routes []int
 
-	Stages []Stage
+	Stages     []Stage
+	Operations []Operation // beside those of the stages
 
 	Latency  Time   // transfer delay between different devices
 	Links    []Link // exceptions to Latency
@@ -36,6 +37,11 @@ type Pipeline struct {
 type Device struct {
 	Name  string // "" prints as the index
 	Limit Bytes  // memory limit, Unlimited if none
+
+	// Engine says that it is no device of its own but works beside one: a copy
+	// engine, a link. It runs operations of the pipeline's own, holds no stage and no
+	// memory, and there is no latency from or to it.
+	Engine bool
 }
 
 // Link is a directed pair of devices with its own latency.

@@ -182,6 +182,10 @@ func (d *planDecoder) problem() error {
 func (d *planDecoder) refuse(at int, err error) error {
 	var path []pathStep
 	var wrong *PipelineError
+	var operation *OperationError
+	if errors.As(err, &operation) {
+		path = append(steps("operations"), pathStep{index: operation.Index})
+	}
 	if errors.As(err, &wrong) {
 		switch {
 		case wrong.Stage >= 0:

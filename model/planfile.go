@@ -215,6 +215,13 @@ func (e *planEncoder) problem(pl *Pipeline) {
 		e.field("", toStage(&pl.Stages[s]))
 	}
 	e.close(']')
+	if len(pl.Operations) > 0 {
+		e.open("operations", '[')
+		for i := range pl.Operations {
+			e.field("", toOperation(&pl.Operations[i]))
+		}
+		e.close(']')
+	}
 	if c := toCommunication(pl); c.Latency != 0 || c.Links != nil || c.Mode != nil {
 		e.field("communication", c)
 	}

@@ -17,12 +17,14 @@ type problemJSON struct {
 	Routes        []int             `json:"routes"`
 	Devices       []deviceJSON      `json:"devices"`
 	Stages        []stageJSON       `json:"stages"`
+	Operations    []operationJSON   `json:"operations"`
 	Communication communicationJSON `json:"communication"`
 }
 
 type deviceJSON struct {
-	Name  string `json:"name,omitempty"`
-	Limit *Bytes `json:"memory_limit,omitempty"` // nil: none
+	Name   string `json:"name,omitempty"`
+	Limit  *Bytes `json:"memory_limit,omitempty"` // nil: none
+	Engine bool   `json:"engine,omitempty"`
 }
 
 // stageJSON has either its only replica in place, or a list of several.
@@ -76,7 +78,7 @@ func present[T Time | Bytes](v, none T) *T {
 }
 
 func toDevice(d Device) deviceJSON {
-	return deviceJSON{Name: d.Name, Limit: present(d.Limit, Unlimited)}
+	return deviceJSON{Name: d.Name, Limit: present(d.Limit, Unlimited), Engine: d.Engine}
 }
 
 func toReplica(r *Replica) replicaJSON {
@@ -177,10 +179,13 @@ func (b *pipelineReader) pipeline(j *problemJSON) *Pipeline {
 		if d.Limit != nil {
 			limit = *d.Limit
 		}
-		pl.Devices = append(pl.Devices, Device{Name: d.Name, Limit: limit})
+		pl.Devices = append(pl.Devices, Device{Name: d.Name, Limit: limit, Engine: d.Engine})
 	}
 	for s := range j.Stages {
 		pl.Stages = append(pl.Stages, b.stage(s, &j.Stages[s]))
+	}
+	for _, o := range j.Operations {
+		pl.Operations = append(pl.Operations, o.operation())
 	}
 	for _, l := range j.Communication.Links {
 		pl.Links = append(pl.Links, Link(l))

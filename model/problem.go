@@ -195,7 +195,7 @@ func (p *Problem) DeviceName(d int) string {
 func (p *Problem) StagesOn(d int) []int {
 	var stages []int
 	for _, r := range p.RowsOn[d] {
-		if row := &p.Rows[r]; row.Stage >= 0 && !row.Kind.IsTransfer() {
+		if row := &p.Rows[r]; row.Stage >= 0 && row.Kind <= BackwardFull {
 			stages = append(stages, row.Stage)
 		}
 	}

@@ -160,6 +160,9 @@ func (e *evaluator) ready(d int32, op OpID, r int, row *Row) (Time, bool) {
 	for _, pred := range row.Preds {
 		first, end := p.PredOps(r, index, pred)
 		for q := first; q < end; q++ {
+			if e.present != nil && e.spared(q, &p.Rows[pred.Row]) {
+				continue
+			}
 			done, ok := e.end(d, q, int(pred.Row))
 			if !ok {
 				return 0, false
@@ -177,6 +180,13 @@ func (e *evaluator) ready(d int32, op OpID, r int, row *Row) (Time, bool) {
 		}
 	}
 	return start, true
+}
+
+// spared reports whether nothing waits for an operation because the plan holds the
+// other case of its choice, in which nothing stands in for it: the weight gradient of
+// a fused micro-batch.
+func (e *evaluator) spared(q OpID, row *Row) bool {
+	return row.Choice != Always && row.Twin < 0 && !e.present.Has(q)
 }
 
 // end returns the end of operation q of row r, or of the one that stands in for

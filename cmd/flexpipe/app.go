@@ -47,11 +47,14 @@ func (p *program) app() *cli.App {
 		Version:         version(),
 		HideHelpCommand: true, // arrange turns "help X" into "X --help"
 		Reader:          p.in,
-		Writer:          p.out,
-		ErrWriter:       p.err,
-		ExitErrHandler:  func(*cli.Context, error) {}, // report does it
+		// A comma may be a part of a value.
+		DisableSliceFlagSeparator: true,
+		Writer:                    p.out,
+		ErrWriter:                 p.err,
+		ExitErrHandler:            func(*cli.Context, error) {}, // report does it
 		Commands: []*cli.Command{
 			p.solveCommand(),
+			p.buildCommand(),
 			p.checkCommand(),
 			p.showCommand(),
 			p.schedulesCommand(),

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/flexpipe/flexpipe/cssr/dsl"
 	"github.com/flexpipe/flexpipe/model/config"
 )
 
@@ -85,7 +86,10 @@ func (p *program) report(err error, asJSON bool) int {
 		writeJSON(p.out, errorJSON{"flexpipe/error", 1, code, err.Error(), where(err)})
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(p.err, "flexpipe: %s\n", strings.TrimRight(line, "\n"))
+		if !strings.HasPrefix(line, " ") { // else it belongs to the line above
+			line = "flexpipe: " + line
+		}
+		fmt.Fprintln(p.err, strings.TrimRight(line, "\n"))
 	}
 	return code
 }
@@ -100,10 +104,13 @@ type errorJSON struct {
 
 // where returns the place of an input file that an error is about.
 func where(err error) string {
+	var inScript *dsl.Error
 	var inConfig *config.Error
 	var placed *placedError
 	var path *fs.PathError
 	switch {
+	case errors.As(err, &inScript):
+		return inScript.Where()
 	case errors.As(err, &inConfig):
 		if inConfig.Line == 0 {
 			return inConfig.File

@@ -73,7 +73,7 @@ func outline(p *model.Problem, tl *model.Timeline) string {
 	if tl != nil {
 		ops -= countOf(tl.Start, model.Absent)
 	}
-	return fmt.Sprintf("%s%s, %s, %s, %s", name, model.Plural(p.NumDevices(), "device"),
+	return fmt.Sprintf("%s%s, %s, %s, %s", name, pl.DeviceCounts(),
 		model.Plural(len(pl.Stages), "stage"), model.Plural(p.MicroBatches(), "micro-batch"), model.Plural(ops, "operation"))
 }
 
@@ -241,6 +241,12 @@ func bottleneck(p *model.Problem, m *model.Metrics) [2]string {
 // origin says what found the plan.
 func (a *answer) origin() string {
 	rule := a.rule()
+	switch a.result.Engine {
+	case orderEngine:
+		return "the order of the script"
+	case pointEngine:
+		return "the decoder, from the point " + rule
+	}
 	name, more, further := strings.Cut(rule, ", ")
 	s, err := heuristics.Lookup(name) // the search tries the named schedules, too
 	switch {
@@ -275,10 +281,15 @@ func (a *answer) rule() string {
 // effort says how long it took, and where the search began.
 func (a *answer) effort() string {
 	text := rounded(a.wall).String()
-	if a.options.schedule == nil {
+	if a.searched() {
 		text += fmt.Sprintf(" (seed %d)", a.options.seed)
 	}
 	return text
+}
+
+// searched reports whether the seed had a part in the result.
+func (a *answer) searched() bool {
+	return a.options.schedule == nil && a.result.Engine != pointEngine && a.result.Engine != orderEngine
 }
 
 // rounded leaves three digits or so of a measured time.

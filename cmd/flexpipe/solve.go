@@ -87,7 +87,7 @@ func (o *solveOptions) choose(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		o.schedule, o.choices.Backward = &s, &s.Backward
+		o.schedule = &s
 	}
 	if c.IsSet("objective") {
 		objective, ok := model.ParseObjective(c.String("objective"))
@@ -100,23 +100,30 @@ func (o *solveOptions) choose(c *cli.Context) error {
 		if o.choices.SplitStages = c.Int("split-stages"); o.choices.SplitStages < 1 {
 			return fmt.Errorf("--split-stages %d: at least 1 is needed", o.choices.SplitStages)
 		}
-		if s := o.schedule; s != nil && o.choices.SplitStages > 1 && s.Placement != string(config.Linear) {
-			o.choices.Placement = s.Placement
-		}
+	}
+	if o.schedule != nil {
+		o.adopt(o.schedule)
 	}
 	return nil
 }
 
+// adopt makes the choices that a named schedule asks for, where none are made.
+func (o *solveOptions) adopt(s *heuristics.Schedule) {
+	o.schedule = s
+	if o.choices.Backward == nil {
+		o.choices.Backward = &s.Backward
+	}
+	if o.choices.SplitStages > 1 && o.choices.Placement == "" && s.Placement != string(config.Linear) {
+		o.choices.Placement = s.Placement
+	}
+}
+
 // scheduleOf returns the schedule that --schedule names.
 func scheduleOf(c *cli.Context) (heuristics.Schedule, error) {
-	name := c.String("schedule")
 	if c.IsSet("mode") {
 		return heuristics.Schedule{}, errors.New("--schedule builds one plan, so there is nothing to search with --mode; leave one of them out")
 	}
-	if err := unbuilt(unbuiltWords["schedule"], name, "schedule "+name); err != nil {
-		return heuristics.Schedule{}, err
-	}
-	return heuristics.Lookup(name)
+	return heuristics.Lookup(c.String("schedule"))
 }
 
 // check refuses flags that contradict each other, and files that cannot be written.
@@ -279,8 +286,8 @@ func (a *answer) planFile() *model.PlanFile {
 		Tool: "flexpipe", Version: version(), Engine: r.Engine, Seed: o.seed,
 		Created: time.Now().UTC().Format(time.RFC3339),
 	}
-	if o.schedule != nil {
-		provenance.Schedule, provenance.Seed = o.schedule.Name, 0
+	if !a.searched() {
+		provenance.Schedule, provenance.Seed = r.Rule, 0
 	}
 	return &model.PlanFile{
 		Problem: a.problem, Plan: r.Plan, Times: r.Timeline, Provenance: provenance,

@@ -133,12 +133,12 @@ func deviceTable(w io.Writer, p *model.Problem, m *model.Metrics) {
 		dm, held := m.Devices[d], p.StagesOn(d)
 		several = several || len(held) > 1
 		device.add(deviceName(p, d))
-		stages.add(stageList(held))
+		stages.add(stagesOf(p, d, held))
 		busy.add(unit.Rounded(int64(dm.Busy)))
 		idle.add(unit.Rounded(int64(m.Makespan - dm.Busy)))
 		share.add(percent(m.Makespan-dm.Busy, m.Makespan))
 		span.add(unit.Rounded(int64(dm.Span())))
-		peak.add(p.FormatMemory(dm.Peak))
+		peak.add(peakOf(p, d, &dm))
 		most.add(limit(p, d))
 		switches.add(strconv.Itoa(dm.ChunkSwitches))
 	}
@@ -155,8 +155,27 @@ func deviceTable(w io.Writer, p *model.Problem, m *model.Metrics) {
 	}
 }
 
-// limit writes the memory limit of a device.
+// stagesOf lists the stages of a device, or says that it is an engine.
+func stagesOf(p *model.Problem, d int, held []int) string {
+	if p.Pipeline.Devices[d].Engine {
+		return "engine"
+	}
+	return stageList(held)
+}
+
+// peakOf writes the peak memory of a device; an engine has none.
+func peakOf(p *model.Problem, d int, m *model.DeviceMetrics) string {
+	if p.Pipeline.Devices[d].Engine {
+		return "-"
+	}
+	return p.FormatMemory(m.Peak)
+}
+
+// limit writes the memory limit of a device; an engine has none.
 func limit(p *model.Problem, d int) string {
+	if p.Pipeline.Devices[d].Engine {
+		return "-"
+	}
 	if p.Limits[d] == model.Unlimited {
 		return "none"
 	}

@@ -7,11 +7,11 @@ import (
 
 // What the program is meant to have, and this build has not.
 var (
-	unbuiltCommands = []string{"tune", "frontier", "build", "import", "export", "profile", "run", "bench"}
+	unbuiltCommands = []string{"tune", "frontier", "import", "export", "profile", "run", "bench"}
 	// unbuiltFlags lists flags by command.
 	unbuiltFlags = map[string][]string{"solve": {"jitter"}, "show": {"measured"}}
 	// unbuiltWords lists values by flag.
-	unbuiltWords = map[string][]string{"format": {"html", "trace"}, "schedule": {"hanayo", "chimera", "dualpipev"}}
+	unbuiltWords = map[string][]string{"format": {"html", "trace"}}
 )
 
 // unbuilt returns an error if a name is in a list of what this build has not.

@@ -142,6 +142,9 @@ func (x *exhaustive) ready(op int) (model.Time, bool) {
 	for _, w := range x.preds[op] {
 		q := w.op
 		if x.done>>q&1 == 0 {
+			if x.spared(q) {
+				continue
+			}
 			if q = x.twin[q]; q < 0 || x.done>>q&1 == 0 {
 				return 0, false
 			}
@@ -152,6 +155,12 @@ func (x *exhaustive) ready(op int) (model.Time, bool) {
 		start = max(start, x.free[d])
 	}
 	return start, true
+}
+
+// spared reports whether the other case of a choice was taken, in which nothing stands
+// in for an operation.
+func (x *exhaustive) spared(op int) bool {
+	return x.gone>>op&1 == 1 && x.done>>op&1 == 0 && x.twin[op] < 0
 }
 
 // allowed tests row order, and memory.
@@ -306,6 +315,9 @@ func (x *exhaustive) reaches(order [][]int, span model.Time) bool {
 				}
 				for _, w := range x.preds[op] {
 					q := w.op
+					if x.spared(q) {
+						continue
+					}
 					if x.done>>q&1 == 0 {
 						q = x.twin[q]
 					}

@@ -32,6 +32,7 @@ type graph struct {
 	limits   []model.Bytes // by device
 	statics  []model.Bytes // by device
 	rowOf    []int32       // by operation
+	singles  []int32       // the rows of one operation each, ascending
 	longest  int           // most operations of a row in the window
 	reversed bool
 }
@@ -42,6 +43,7 @@ type node struct {
 	stage   int
 	route   int
 	single  bool // one operation for all micro-batches
+	own     bool // of the pipeline's own, beside those of the stages and transfers
 	total   int  // operations in the problem
 	count   int  // operations in the window: the first ones
 	length  model.Time
@@ -83,7 +85,7 @@ func newGraph(p *model.Problem, window int, reversed bool, pick []int) *graph {
 func newNode(p *model.Problem, r, pick, window int, reversed bool) node {
 	row := &p.Rows[r]
 	n := node{
-		row: r, stage: row.Stage, route: row.Route, single: row.Single,
+		row: r, stage: row.Stage, route: row.Route, single: row.Single, own: row.Kind > model.SendBackward,
 		total: p.Count(r), count: min(p.Count(r), window),
 		devices: row.Devices, memory: row.Memory,
 	}
@@ -152,6 +154,9 @@ func (g *graph) index(devices int) {
 		g.base[i+1] = g.base[i] + n.count
 		g.rowOf = append(g.rowOf, slices.Repeat([]int32{int32(i)}, n.count)...)
 		g.longest = max(g.longest, n.count)
+		if n.single {
+			g.singles = append(g.singles, int32(i))
+		}
 		for _, d := range n.devices {
 			g.slots[i] = append(g.slots[i], int32(len(g.on[d])))
 			g.on[d] = append(g.on[d], int32(i))

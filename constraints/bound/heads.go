@@ -17,6 +17,9 @@ type heads struct {
 	walks  []walk // of all takers, in the order of takers
 	tree   theta
 
+	barriers []barrier
+	jobs     []job // scratch of barrier
+
 	// Scratch of machine.
 	order  []int32      // the operations of a device, by head
 	sorted []model.Time // parallel to order: the heads that it was sorted by
@@ -27,6 +30,7 @@ type heads struct {
 func newHeads(g *graph, withMemory bool) *heads {
 	h := newPaths(g)
 	h.leads = g.precedence()
+	h.barriers = g.barriers()
 	if withMemory {
 		for d, l := range h.leads {
 			for _, t := range g.takers(d, l) {
@@ -74,7 +78,9 @@ func (h *heads) fromDevice(d, rounds int) int {
 func (h *heads) settle(most int) (rounds int) {
 	h.path()
 	for changed := true; changed && rounds < most; rounds++ {
-		changed = h.machine() && h.path()
+		moved := h.barrier()
+		moved = h.machine() || moved
+		changed = moved && h.path()
 	}
 	return rounds
 }

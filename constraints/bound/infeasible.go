@@ -19,10 +19,11 @@ type Infeasibility struct {
 }
 
 // Infeasible returns a proof that memory limits rule out every schedule of p, or
-// nil if it finds none. It adds up what
-// a single micro-batch must hold at once when an operation starts. For a chain
-// of stages the answer is exact: if one micro-batch alone fits, so do all, one
-// after the other. For other stage graphs nil proves nothing.
+// nil if it finds none. It adds up what a single micro-batch must hold at once when an
+// operation starts, and what all micro-batches must hold when one that runs once does.
+// For a chain of stages without operations of its own the answer is exact: if one
+// micro-batch alone fits, so do all, one after the other. For other pipelines nil proves
+// nothing.
 //
 // Cost O(rows per device · rows + rows · precedences / 64).
 func Infeasible(p *model.Problem) *Infeasibility {
@@ -32,8 +33,12 @@ func Infeasible(p *model.Problem) *Infeasibility {
 	g := newGraph(p, 1, false, lightest(p))
 	all := g.precedence()
 	var lacks []lack
+	waits := func(q, r int32) bool { return false }
+	if len(g.singles) > 0 {
+		waits = g.ancestors()
+	}
 	for d, l := range all {
-		if need, row := g.largestNeed(d, l); need > g.limits[d] {
+		if need, row := g.largestNeed(d, l, waits); need > g.limits[d] {
 			lacks = append(lacks, lack{d, need, g.limits[d], row})
 		}
 	}
@@ -52,9 +57,10 @@ type lack struct {
 	row         int // that needs it; -1 if static memory alone does
 }
 
-// largestNeed returns the largest memory that some row of a device cannot do
-// without, and that row; -1 if static memory alone needs as much.
-func (g *graph) largestNeed(d int, l *leads) (model.Bytes, int) {
+// largestNeed returns the largest memory that a device cannot do without when some
+// row of its own, or one that runs once anywhere, starts, and that row; -1 if static
+// memory alone needs as much. waits tells whether row q waits for row r.
+func (g *graph) largestNeed(d int, l *leads, waits func(q, r int32) bool) (model.Bytes, int) {
 	most, row := g.statics[d], -1
 	if l == nil {
 		return most, row
@@ -71,6 +77,11 @@ func (g *graph) largestNeed(d int, l *leads) (model.Bytes, int) {
 			most, row = need, g.rows[q].row
 		}
 	}
+	for _, q := range g.singles {
+		if need := g.needOfAll(d, q, holders, waits); need > most {
+			most, row = need, g.rows[q].row
+		}
+	}
 	return most, row
 }
 
@@ -82,7 +93,13 @@ func lacking(p *model.Problem, lacks []lack) string {
 	what, worst := "for parameters alone", lacks[0]
 	if worst.row >= 0 {
 		r := &p.Rows[worst.row]
-		what = fmt.Sprintf("for a single micro-batch, at the %s of stage %d", p.Kinds[r.Kind].Name, r.Stage)
+		what = "for a single micro-batch, at the " + p.Kinds[r.Kind].Name
+		if r.Single {
+			what = "for all micro-batches, at the " + p.Kinds[r.Kind].Name
+		}
+		if r.Stage >= 0 {
+			what += fmt.Sprintf(" of stage %d", r.Stage)
+		}
 	}
 	size := func(l lack) string { return p.Pipeline.MemoryUnit.SizeUp(int64(l.need)) }
 	text := fmt.Sprintf("%s needs %s %s; its limit is %s: a limit of %s would fit",

@@ -9,24 +9,31 @@ import (
 )
 
 // holder is the part of a device's memory that the micro-batches of one stage
-// take and give back: a chain of rows, of which the first takes.
+// take and give back: a chain of rows, of which the first takes. Rows that are not
+// ordered by precedence stand in it so that those that give come before those that
+// take: a micro-batch that has run some of the chain holds no less than behind the
+// longest beginning of it that has run as a whole.
 type holder struct {
-	slots []int         // on the device, in the order in which a micro-batch runs them
+	slots []int         // on the device, in the order of the chain
 	kept  []model.Bytes // parallel: what a micro-batch holds after that operation
 }
 
 // holders splits the memory of a device by stage and route. ok is false if the
 // memory does not have the form that the arguments below rely on: each holder
 // is a chain in which no micro-batch ever holds less than nothing, and nothing
-// at the end.
+// at the end. Operations of the pipeline's own that give back what they take, and
+// those that run once, are left out: what they hold while they run comes on top.
 func (g *graph) holders(d int, l *leads) (all []holder, ok bool) {
 	type key struct{ stage, route int }
 	index := map[key]int{}
 	for slot, q := range g.on[d] {
 		n := &g.rows[q]
 		delta := n.delta(d)
-		if delta == (model.Delta{}) {
+		if delta == (model.Delta{}) || n.own && delta.AtStart >= 0 && delta.AtStart+delta.AtEnd == 0 {
 			continue
+		}
+		if n.single || delta.AtStart < 0 {
+			return nil, false
 		}
 		at, seen := index[key{n.stage, n.route}]
 		if !seen {
@@ -34,25 +41,48 @@ func (g *graph) holders(d int, l *leads) (all []holder, ok bool) {
 			index[key{n.stage, n.route}] = at
 			all = append(all, holder{})
 		}
-		h := &all[at]
-		kept := delta.AtStart + delta.AtEnd
-		if last := len(h.slots) - 1; last >= 0 {
-			kept += h.kept[last]
-			if !l.before(h.slots[last], slot) {
-				return nil, false
-			}
-		}
-		if kept < 0 || n.single || delta.AtStart < 0 {
-			return nil, false
-		}
-		h.slots, h.kept = append(h.slots, slot), append(h.kept, kept)
+		all[at].insert(slot, func(s int) model.Bytes { return g.net(d, s) }, l)
 	}
 	for i := range all {
-		if all[i].kept[len(all[i].kept)-1] != 0 {
+		if !all[i].add(func(s int) model.Bytes { return g.net(d, s) }, l) {
 			return nil, false
 		}
 	}
 	return all, true
+}
+
+// net returns what an operation leaves taken on a device.
+func (g *graph) net(d, slot int) model.Bytes {
+	delta := g.rows[g.on[d][slot]].delta(d)
+	return delta.AtStart + delta.AtEnd
+}
+
+// insert puts a row behind those before it, and one that gives also before those that
+// take as far as it need not follow them.
+func (h *holder) insert(slot int, net func(slot int) model.Bytes, l *leads) {
+	at := len(h.slots)
+	for net(slot) <= 0 && at > 0 && net(h.slots[at-1]) > 0 && !l.before(h.slots[at-1], slot) {
+		at--
+	}
+	h.slots = slices.Insert(h.slots, at, slot)
+}
+
+// add sums up what is kept along the chain. It returns false if that is no chain.
+func (h *holder) add(net func(slot int) model.Bytes, l *leads) bool {
+	kept := model.Bytes(0)
+	for i, slot := range h.slots {
+		kept += net(slot)
+		h.kept = append(h.kept, kept)
+		for _, before := range h.slots[:i] {
+			if !l.before(before, slot) && (net(before) > 0 || net(slot) < 0) {
+				return false
+			}
+		}
+		if kept < 0 {
+			return false
+		}
+	}
+	return kept == 0
 }
 
 // delta returns what an operation of the row takes and gives back on a device.
@@ -85,15 +115,37 @@ func (g *graph) need(d, q int, l *leads, all []holder) model.Bytes {
 	return need
 }
 
+// needOfAll returns memory that device d holds for certain when the operation of row
+// q, which runs once on any device, starts: static memory, what the operation itself
+// takes there, and for each stage the least that all of its micro-batches can hold when
+// all that must precede it has run and nothing that must follow it.
+func (g *graph) needOfAll(d int, q int32, all []holder, waits func(q, r int32) bool) model.Bytes {
+	need := g.statics[d] + g.rows[q].delta(d).AtStart
+	for i := range all {
+		row := func(s int) int32 { return g.on[d][s] }
+		first := &g.rows[row(all[i].slots[0])]
+		need += model.Bytes(first.total) * all[i].leastAt(
+			func(s int) bool { return waits(q, row(s)) },
+			func(s int) bool { return waits(row(s), q) })
+	}
+	return need
+}
+
 // least returns the least that one micro-batch holds when the operation of slot
 // q with its index starts.
 func (h *holder) least(q int, l *leads) model.Bytes {
+	return h.leastAt(func(s int) bool { return l.before(s, q) }, func(s int) bool { return s == q || l.before(q, s) })
+}
+
+// leastAt returns the least that one micro-batch holds when the operations of some
+// slots have run, and those of others have not.
+func (h *holder) leastAt(has, hasNot func(slot int) bool) model.Bytes {
 	least, progress := model.Bytes(0), 0
 	for i, s := range h.slots {
 		switch {
-		case l.before(s, q): // has run
+		case has(s):
 			least, progress = h.kept[i], i+1
-		case s == q || l.before(q, s): // has not
+		case hasNot(s):
 			return least
 		case progress > 0: // may have
 			least = min(least, h.kept[i])

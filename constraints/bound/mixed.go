@@ -41,7 +41,7 @@ func mixed(p *model.Problem, objective model.Objective, best *finding) {
 				c.front.fromDevice(d, 0)
 				c.back.fromDevice(d, 0)
 			}
-			jobs = c.appendJobs(jobs, d)
+			jobs = c.appendJobs(jobs, d, i == 0)
 		}
 		best.improve(jackson(jobs), d)
 	}
@@ -93,12 +93,13 @@ func (c *class) prepare(p *model.Problem) {
 	c.front, c.back = sides[0], sides[1]
 }
 
-// appendJobs appends the work of the class on a device.
-func (c *class) appendJobs(jobs []job, d int) []job {
+// appendJobs appends the work of the class on a device, and that of no micro-batch if
+// once.
+func (c *class) appendJobs(jobs []job, d int, once bool) []job {
 	g := c.front.g
 	for _, q := range g.on[d] {
 		n := &g.rows[q]
-		if n.count == 0 {
+		if n.count == 0 || n.single && !once {
 			continue
 		}
 		times := c.count[n.route]

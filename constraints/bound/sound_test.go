@@ -127,6 +127,9 @@ func describe(pl *model.Pipeline) string {
 	for s, st := range pl.Stages {
 		text += fmt.Sprintf("stage %d %+v\n", s, st)
 	}
+	for i, o := range pl.Operations {
+		text += fmt.Sprintf("operation %d %+v\n", i, o)
+	}
 	return text
 }
 
@@ -141,6 +144,9 @@ func testSound(t *testing.T, objective model.Objective) {
 	solved, tight, infeasible, proved := 0, 0, 0, 0
 	for seed := uint64(0); solved < *instances; seed++ {
 		pl := tiny(seed)
+		if seed%2 == 1 {
+			modelgen.AddOperations(pl, seed)
+		}
 		pl.Objective = objective
 		p, err := model.Compile(pl)
 		if err != nil || p.NumOps() > 30 {

@@ -56,6 +56,11 @@ func decode(data []byte, name string, fsys fs.FS) (*Config, error) {
 	if refusal != nil {
 		return nil, Errors{refusal}
 	}
+	return decodeRoot(node, name, fsys)
+}
+
+// decodeRoot decodes the mapping at the top of a configuration.
+func decodeRoot(node *yaml.Node, name string, fsys fs.FS) (*Config, error) {
 	d := &decoder{fsys: fsys, config: &Config{}}
 	doc := &document{file: name, problems: &d.problems, misspelt: map[*yaml.Node]bool{}}
 	d.root = value{doc: doc, node: node}
@@ -63,7 +68,6 @@ func decode(data []byte, name string, fsys fs.FS) (*Config, error) {
 	checkKeys(d.root, configSchema)
 	d.readSections()
 	if len(d.problems) > 0 {
-		d.refuseUnsupported()
 		return nil, d.problems.sorted(name)
 	}
 	sortWarnings(d.config.Warnings)
@@ -84,11 +88,13 @@ func (d *decoder) readSections() {
 	}
 	d.readPlacement()
 	d.readMicroBatches()
+	d.readRouteOf()
 	edges := d.readEdges()
 	if edges {
 		d.readEdgeLatency()
 	}
 	backward := d.readBackward()
+	d.readOperations()
 	d.readMemory()
 	d.readPartition()
 	d.readRecompute()

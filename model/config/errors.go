@@ -80,13 +80,16 @@ func (e Errors) sorted(first string) Errors {
 
 // Warning is a remark on something legal that is rarely meant.
 type Warning struct {
-	Line, Column int    // where it stands in the configuration, counted from 1
+	Line, Column int    // where it stands in the configuration, counted from 1; 0 for keys of a [Source]
 	Key          string // path such as placement
 	Text         string
 }
 
-// String returns "line:column: key: text".
+// String returns "line:column: key: text", or what it has of these.
 func (w Warning) String() string {
+	if w.Line == 0 {
+		return " " + w.Key + ": " + w.Text
+	}
 	return fmt.Sprintf("%d:%d: %s: %s", w.Line, w.Column, w.Key, w.Text)
 }
 

@@ -6,7 +6,7 @@ import "strings"
 // the profile that it names.
 type Place struct {
 	File         string // name of the document
-	Line, Column int    // where the offending text starts, counted from 1; columns count characters
+	Line, Column int    // where the offending text starts, counted from 1; columns count characters; 0 for keys of a [Source]
 	Key          string // path such as costs.forward[2]; empty for the document as a whole
 }
 

@@ -8,8 +8,9 @@ import (
 
 // RandomPipeline returns a small random pipeline that uses all that a pipeline
 // can say: gangs, stage graphs, two routes, links, blocking transfers, factors,
-// stages without some operations, and memory limits under which a micro-batch
-// alone fits. It compiles. The same seed gives the same pipeline.
+// stages without some operations, in one of three cases operations of its own and
+// engines, and memory limits under which a micro-batch alone fits, or all of them
+// where a barrier asks for that. It compiles. The same seed gives the same pipeline.
 func RandomPipeline(seed uint64, maxMicroBatches int) *model.Pipeline {
 	g := generator{Rand: rand.New(rand.NewPCG(seed, 0xf1e1d))}
 	pl := &model.Pipeline{
@@ -34,6 +35,10 @@ func RandomPipeline(seed uint64, maxMicroBatches int) *model.Pipeline {
 	g.links(pl)
 	if g.one(2) {
 		g.limits(pl)
+	}
+	// These have random numbers of their own: the rest is the same with and without them.
+	if rand.New(rand.NewPCG(seed, 0x09e8)).IntN(3) == 0 {
+		AddOperations(pl, seed)
 	}
 	return pl
 }

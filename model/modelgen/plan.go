@@ -9,8 +9,9 @@ import (
 // RandomPlan returns a random plan within the memory limits, its choices drawn
 // too, together with the sequence in which it placed the operations: each after
 // all its predecessors. If memory stops the random walk, the plan runs the
-// micro-batches one by one, which needs limits under which one alone fits. The
-// plan has no wait edges. The same seed gives the same plan.
+// micro-batches one by one, which needs limits under which one alone fits; what an
+// operation that runs once waits for comes before it. The plan has no wait edges. The
+// same seed gives the same plan.
 func RandomPlan(p *model.Problem, seed uint64) (*model.Plan, []model.OpID) {
 	w := newWalk(p, rand.New(rand.NewPCG(seed, 0x91a4)))
 	for len(w.ready) > 0 {
@@ -71,12 +72,11 @@ func (w *walk) before(op model.OpID) []model.OpID {
 	for _, pred := range w.p.Rows[r].Preds {
 		first, end := w.p.PredOps(r, w.p.Index(op), pred)
 		for q := first; q < end; q++ {
-			if !w.held.Has(q) {
-				twin := int(w.p.Rows[pred.Row].Twin)
+			if w.held.Has(q) {
+				ops = append(ops, q)
+			} else if twin := int(w.p.Rows[pred.Row].Twin); twin >= 0 {
 				ops = append(ops, w.p.Op(twin, w.p.MicroBatch(q)))
-				continue
 			}
-			ops = append(ops, q)
 		}
 	}
 	return ops
@@ -114,7 +114,7 @@ func (w *walk) place(op model.OpID) {
 	}
 	w.sequence = append(w.sequence, op)
 	for next := range model.OpID(w.p.NumOps()) {
-		if !w.held.Has(next) || w.p.MicroBatch(next) != w.p.MicroBatch(op) {
+		if !w.held.Has(next) || w.missing[next] == 0 {
 			continue
 		}
 		for _, q := range w.before(next) {
@@ -127,23 +127,33 @@ func (w *walk) place(op model.OpID) {
 	}
 }
 
-// oneByOne runs all of a micro-batch before the next.
+// oneByOne runs all of a micro-batch before the next, as far as operations that
+// run once allow: it goes through the micro-batches again after each of these.
 func (w *walk) oneByOne() (*model.Plan, []model.OpID) {
 	w.sequence = nil
 	placed := model.NewOpSet(w.p)
-	for m := range w.p.MicroBatches() {
-		for again := true; again; {
-			again = false
-			for op := range model.OpID(w.p.NumOps()) {
-				if w.p.MicroBatch(op) == m && w.held.Has(op) && !placed.Has(op) && w.all(placed, op) {
-					placed.Add(op)
-					w.sequence = append(w.sequence, op)
-					again = true
-				}
+	for more := true; more; {
+		more = w.advance(placed, -1)
+		for m := range w.p.MicroBatches() {
+			for w.advance(placed, m) {
+				more = true
 			}
 		}
 	}
 	return w.plan()
+}
+
+// advance runs what can run of a micro-batch, -1 for operations of none. It reports
+// whether that was anything.
+func (w *walk) advance(placed model.OpSet, m int) bool {
+	before := len(w.sequence)
+	for op := range model.OpID(w.p.NumOps()) {
+		if w.p.MicroBatch(op) == m && w.held.Has(op) && !placed.Has(op) && w.all(placed, op) {
+			placed.Add(op)
+			w.sequence = append(w.sequence, op)
+		}
+	}
+	return len(w.sequence) > before
 }
 
 func (w *walk) all(placed model.OpSet, op model.OpID) bool {

@@ -18,7 +18,7 @@ type exactLanes struct {
 
 // newExactLanes returns nil if it may be refused and will not fit into room.
 func newExactLanes(pic *picture, devices []int, must bool, room int) *exactLanes {
-	e := &exactLanes{pic: pic, perGrain: 2, staged: pic.most > 1}
+	e := &exactLanes{pic: pic, perGrain: 2, staged: pic.mixed()}
 	for _, d := range devices {
 		if d >= 0 && !must && len(pic.plan.Order[d]) > room {
 			return nil
@@ -65,8 +65,26 @@ func gcd(a, b model.Time) model.Time {
 
 func (e *exactLanes) columns() int { return int(e.pic.end/e.grain) * e.perGrain }
 
+// mixed reports whether some device runs operations of several stages.
+func (pic *picture) mixed() bool {
+	for _, rows := range pic.p.RowsOn {
+		stage := -1
+		for _, r := range rows {
+			row := &pic.p.Rows[r]
+			if row.Stage < 0 || row.Kind.IsTransfer() {
+				continue
+			}
+			if stage >= 0 && row.Stage != stage {
+				return true
+			}
+			stage = row.Stage
+		}
+	}
+	return false
+}
+
 // token is the name of an operation in a lane: letter and micro-batch, the stage
-// in front if a device has several. A transfer, which stands on two devices, is
+// in front if a device runs those of several. A transfer, which stands on two devices, is
 // stage, f or b, micro-batch, and the receiver if the stage has several.
 func (e *exactLanes) token(op model.OpID) string {
 	row := e.pic.p.Row(op)

@@ -3,8 +3,6 @@ package view
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/flexpipe/flexpipe/model"
 )
@@ -59,21 +57,21 @@ func (s *scaledLanes) blank(char string) string {
 	return char
 }
 
-// block draws an operation in n columns: its letter, the micro-batch if that
+// block draws an operation in n columns: its letters, the micro-batch if that
 // fits, and dashes.
 func (s *scaledLanes) block(c cell, n int) string {
 	if c.class.kind.IsTransfer() {
 		return strings.Repeat("~", n)
 	}
-	first, _ := utf8.DecodeRuneInString(s.pic.p.Kinds[c.class.kind].Letter)
+	text := s.pic.p.Kinds[c.class.kind].Letter
 	if c.class.chunk%2 == 1 {
-		first = unicode.ToLower(first)
+		text = strings.ToLower(text)
 	}
-	text := string(first)
-	if m := fmt.Sprint(s.pic.p.MicroBatch(c.op)); len(m) < n {
-		text += m
+	text = text[:min(n, len(text))]
+	if m := s.pic.p.MicroBatch(c.op); m >= 0 && len(text)+len(fmt.Sprint(m)) <= n {
+		text += fmt.Sprint(m)
 	}
-	return text + strings.Repeat(s.blank("-"), n-utf8.RuneCountInString(text))
+	return text + strings.Repeat(s.blank("-"), n-len(text))
 }
 
 func (s *scaledLanes) legend() []string {

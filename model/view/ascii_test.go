@@ -61,6 +61,8 @@ func TestASCII(t *testing.T) {
 		{"scaled_v", vShape(4, 8), 0, view.ASCIIOptions{Form: view.Scaled}},
 		{"scaled_oddities", oddities(), 0, view.ASCIIOptions{Form: view.Scaled}},
 		{"scaled_many", modelgen.Unit(96, 12), 0, view.ASCIIOptions{Devices: 9}},
+		{"exact_operations", operations(), 0, view.ASCIIOptions{Form: view.Exact}},
+		{"scaled_operations", operations(), 0, view.ASCIIOptions{Form: view.Scaled}},
 		{"color", vShape(3, 6), 0, view.ASCIIOptions{Form: view.Scaled, Color: true}},
 		{"color_exact", oddities(), 0, view.ASCIIOptions{Form: view.Exact, Color: true}},
 	} {

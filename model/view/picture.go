@@ -54,7 +54,10 @@ func (pic *picture) class(d int, op model.OpID) class {
 	if row.Kind.IsTransfer() {
 		return class{kind: row.Kind}
 	}
-	chunk, _ := slices.BinarySearch(pic.chunks[d], row.Stage)
+	chunk, own := slices.BinarySearch(pic.chunks[d], row.Stage)
+	if !own {
+		chunk = 0 // of no stage of the device
+	}
 	return class{row.Kind, chunk}
 }
 
@@ -85,7 +88,11 @@ func (pic *picture) label(d int) string {
 	if name := pic.p.Pipeline.Devices[d].Name; name != "" {
 		return name
 	}
-	return fmt.Sprintf("device %*d", len(fmt.Sprint(pic.p.NumDevices()-1)), d)
+	what := "device"
+	if pic.p.Pipeline.Devices[d].Engine {
+		what = "engine"
+	}
+	return fmt.Sprintf("%s %*d", what, len(fmt.Sprint(pic.p.NumDevices()-1)), d)
 }
 
 // figures lists the figures of the plan. A bound of 0 says nothing and is left
@@ -111,7 +118,7 @@ func (pic *picture) figures(bound model.Time, broken bool) []string {
 
 // counts lists the sizes of the problem.
 func (pic *picture) counts() []string {
-	return []string{model.Plural(pic.p.NumDevices(), "device"),
+	return []string{pic.p.Pipeline.DeviceCounts(),
 		model.Plural(len(pic.p.Pipeline.Stages), "stage"), model.Plural(pic.p.MicroBatches(), "micro-batch")}
 }
 
@@ -122,8 +129,12 @@ func (pic *picture) busy(d int) string {
 	return percent(pic.metrics.Devices[d].Busy, pic.metrics.Makespan)
 }
 
-// peak writes a device's peak memory, and its limit if it has one.
+// peak writes a device's peak memory, and its limit if it has one. An engine has no
+// memory.
 func (pic *picture) peak(d int) string {
+	if pic.p.Pipeline.Devices[d].Engine {
+		return "-"
+	}
 	text := pic.p.FormatMemory(pic.metrics.Devices[d].Peak)
 	if limit := pic.p.Limits[d]; limit != model.Unlimited {
 		text += " / " + pic.p.FormatMemory(limit)

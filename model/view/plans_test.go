@@ -130,3 +130,31 @@ func oddities() *model.Problem {
 		F: []model.Time{2}, I: []model.Time{2, 2, 0}, W: []model.Time{2, 2, 0}, Latency: 2, Blocking: true,
 	})
 }
+
+// operations returns a problem with operations of its own: a recomputation, an offload
+// and a reload on an engine, a loss between forwards and backwards, a step of two devices.
+func operations() *model.Problem {
+	pl := modelgen.Pipeline(modelgen.Spec{Devices: 2, MicroBatches: 3, F: []model.Time{2}, Backward: model.Fused, Latency: 1,
+		Activation: []model.Bytes{2}})
+	pl.Devices = append(pl.Devices, model.Device{Name: "copy", Limit: model.Unlimited, Engine: true})
+	pl.Operations = []model.Operation{
+		{Name: "recompute", Letter: "R", Stage: 0, Duration: 2, Takes: 1,
+			After: []model.Ref{{Kind: "reload", Stage: 0}}, Before: []model.Ref{{Kind: model.Backward, Stage: 0}}},
+		{Name: "loss", Letter: "LOSS", Stage: 1, Single: true, Duration: 5,
+			After: []model.Ref{{Kind: "forward", Stage: 1}}, Before: []model.Ref{{Kind: model.Backward, Stage: 1}}},
+		{Name: "step", Letter: "STEP", Stage: -1, Single: true, Devices: []int{0, 1}, Duration: 3,
+			After: []model.Ref{{Kind: model.Backward, Stage: 0}, {Kind: model.Backward, Stage: 1}}},
+	}
+	for s := range pl.Stages {
+		pl.Operations = append(pl.Operations,
+			model.Operation{Name: "offload", Letter: "OUT", Stage: s, Devices: []int{2}, Duration: 1, Gives: 2,
+				After: []model.Ref{{Kind: "forward", Stage: s}}},
+			model.Operation{Name: "reload", Letter: "IN", Stage: s, Devices: []int{2}, Duration: 1, Takes: 2,
+				After: []model.Ref{{Kind: "offload", Stage: s, Lag: 1}}, Before: []model.Ref{{Kind: model.Backward, Stage: s}}})
+	}
+	p, err := model.Compile(pl)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}

@@ -102,13 +102,16 @@ func (s *svgPicture) numbers(sc scale, order []model.OpID) {
 }
 
 // number returns what fits into the shape of an operation: the micro-batch, with
-// the stage in front where devices hold several.
+// the stage in front where devices hold several; the letters of one that runs once.
 func (s *svgPicture) number(op model.OpID, width int64) string {
 	row, m := s.p.Row(op), s.p.MicroBatch(op)
+	fits := func(text string) bool { return width >= int64(100*textWidth(text)+300) }
+	if letters := s.p.Kinds[row.Kind].Letter; m < 0 && fits(letters) {
+		return escape(letters)
+	}
 	if m < 0 || row.Kind.IsTransfer() {
 		return ""
 	}
-	fits := func(text string) bool { return width >= int64(100*textWidth(text)+300) }
 	short := fmt.Sprint(m)
 	if long := fmt.Sprintf("s%d %s%d", row.Stage, s.p.Kinds[row.Kind].Letter, m); s.most > 1 && row.Stage >= 0 && fits(long) {
 		return escape(long)

@@ -52,6 +52,7 @@ func TestSVG(t *testing.T) {
 		{"named", named(), 4, view.SVGOptions{}},
 		{"v", vShape(4, 8), 0, view.SVGOptions{Width: 900}},
 		{"oddities", oddities(), 0, view.SVGOptions{}},
+		{"operations", operations(), 0, view.SVGOptions{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plan, tl := scheduled(t, c.p, c.inFlight)

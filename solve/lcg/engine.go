@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/solve"
 )
@@ -26,13 +27,11 @@ type engine struct{}
 
 func (engine) Name() string { return Name }
 
-// Refuses returns an error for operations that belong to no micro-batch, and for
-// problems with more position variables than a search can hold.
+// Refuses returns an error for problems whose operations cannot be assumed to start in
+// index order, and for those with more position variables than a search can hold.
 func (engine) Refuses(p *model.Problem) error {
-	for r := range p.Rows {
-		if p.Rows[r].Single {
-			return &solve.FeatureError{Engine: Name, Feature: "operations of the whole iteration"}
-		}
+	if constraints.Entangled(p) >= 0 {
+		return &solve.FeatureError{Engine: Name, Feature: "operations that depend on the choice between split and fused"}
 	}
 	if n := Undecided(p); n > maxUndecided {
 		return &solve.FeatureError{Engine: Name, Feature: fmt.Sprintf("%d open positions, more than %d", n, maxUndecided)}

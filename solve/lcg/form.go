@@ -295,6 +295,10 @@ func (f *form) addPrecedences() {
 		if f.p.Rows[before].Choice == model.WhenFused {
 			before = f.p.Rows[before].Twin
 		}
+		if c.All {
+			f.addBarrier(before, c.After, int64(c.Lag))
+			continue
+		}
 		for k := range f.p.Count(int(c.After)) {
 			f.addAfter(f.p.Base(int(before))+model.OpID(k), start(f.p.Base(int(c.After))+model.OpID(k)), int64(c.Lag))
 		}
@@ -311,6 +315,20 @@ func (f *form) addPrecedences() {
 		}
 	}
 }
+
+// addBarrier says that all operations of a row wait for all of another one: the first of
+// each sequence for the last of each.
+func (f *form) addBarrier(before, after int32, lag int64) {
+	for _, a := range f.seqs {
+		for _, b := range f.seqs {
+			if last := a.ops[len(a.ops)-1]; f.rowOf(last) == before && f.rowOf(b.ops[0]) == after {
+				f.addAfter(last, start(b.ops[0]), lag)
+			}
+		}
+	}
+}
+
+func (f *form) rowOf(op model.OpID) int32 { return f.vars.Sequences[f.ops[op].seq].Row }
 
 func (f *form) addObjective() {
 	for s := range f.seqs {
@@ -347,14 +365,29 @@ func start(op model.OpID) int32 { return 1 + int32(op) }
 func (f *form) choiceBegin() int32 { return 1 + int32(len(f.ops)) }
 
 // topological lists the operations so that each comes after all that it waits for:
-// those of the same index, and the earlier ones of its sequence.
+// those of the same index or, behind what runs once, all of a row, and the earlier ones
+// of its sequence.
 func (f *form) topological() []model.OpID {
 	rows := f.p.RowOrder(nil)
+	phase := make([]int, len(f.p.Rows)) // how often a way to the row meets one that runs once, or leaves it
+	last := 0
+	for _, r := range rows {
+		for _, pred := range f.p.Rows[r].Preds {
+			n := phase[pred.Row]
+			if f.p.Rows[r].Single || f.p.Rows[pred.Row].Single {
+				n++
+			}
+			phase[r] = max(phase[r], n)
+		}
+		last = max(last, phase[r])
+	}
 	var order []model.OpID
-	for k := range f.p.MicroBatches() {
-		for _, r := range rows {
-			if f.p.Rows[r].Choice != model.WhenFused && k < f.p.Count(int(r)) {
-				order = append(order, f.p.Base(int(r))+model.OpID(k))
+	for now := range last + 1 {
+		for k := range f.p.MicroBatches() {
+			for _, r := range rows {
+				if phase[r] == now && f.p.Rows[r].Choice != model.WhenFused && k < f.p.Count(int(r)) {
+					order = append(order, f.p.Base(int(r))+model.OpID(k))
+				}
 			}
 		}
 	}

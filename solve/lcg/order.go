@@ -201,35 +201,42 @@ func (s *search) wakeSpan(v int) bool {
 	return true
 }
 
-// reach knows which sequences wait for which, index by index.
-type reach struct{ to [][]bool }
+// reach knows which sequences wait for which.
+type reach struct{ to [][]waiting }
+
+// waiting says for which operations of one sequence those of another wait.
+type waiting uint8
+
+const (
+	forNone waiting = iota
+	forSame         // index by index
+	forAll          // each for all: one of them, or one on the way, runs once
+)
+
+// reached is a sequence that waits for another one.
+type reached struct {
+	seq int32
+	how waiting
+}
 
 func newReach(f *form) *reach {
 	n := len(f.seqs)
-	r := &reach{make([][]bool, n)}
-	next := make([][]int32, n)
+	r := &reach{make([][]waiting, n)}
+	next := make([][]reached, n)
 	for s := range f.seqs {
-		first := f.seqs[s].ops[0]
-		for _, e := range f.edges[low(start(first))] {
-			v := e.to.variable()
-			if v == 0 || v >= f.choiceBegin() {
-				continue
-			}
-			if t := f.ops[v-1]; t.seq != int32(s) {
-				next[s] = append(next[s], t.seq)
-			}
-		}
+		next[s] = f.waitersOf(int32(s))
 	}
 	for s := range f.seqs {
-		r.to[s] = make([]bool, n)
-		stack := []int32{int32(s)}
+		r.to[s] = make([]waiting, n)
+		stack := []reached{{int32(s), forSame}}
 		for len(stack) > 0 {
 			at := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			for _, t := range next[at] {
-				if !r.to[s][t] {
-					r.to[s][t] = true
-					stack = append(stack, t)
+			for _, t := range next[at.seq] {
+				how := max(at.how, t.how)
+				if r.to[s][t.seq] < how {
+					r.to[s][t.seq] = how
+					stack = append(stack, reached{t.seq, how})
 				}
 			}
 		}
@@ -237,6 +244,48 @@ func newReach(f *form) *reach {
 	return r
 }
 
-// has reports whether the operation of b with any index waits for that of a with
-// the same index.
-func (r *reach) has(a, b int32) bool { return r.to[a][b] }
+// waitersOf lists the sequences that wait for one directly.
+func (f *form) waitersOf(s int32) []reached {
+	var list []reached
+	add := func(op model.OpID, wants waiting) {
+		for _, e := range f.edges[low(start(op))] {
+			v := e.to.variable()
+			if v == 0 || v >= f.choiceBegin() {
+				continue
+			}
+			if t := f.ops[v-1].seq; t != s && f.waitFor(s, t) == wants {
+				list = append(list, reached{t, wants})
+			}
+		}
+	}
+	ops := f.seqs[s].ops
+	add(ops[0], forSame)
+	add(ops[len(ops)-1], forAll)
+	return list
+}
+
+// waitFor returns how one sequence waits for another if it does.
+func (f *form) waitFor(s, t int32) waiting {
+	if f.p.Rows[f.vars.Sequences[s].Row].Single || f.p.Rows[f.vars.Sequences[t].Row].Single {
+		return forAll
+	}
+	return forSame
+}
+
+// window returns the numbers of operations of b that may stand before the i-th of a.
+func (r *reach) window(a, b int32, i, count int) (least, most int) {
+	most = count
+	switch r.to[a][b] {
+	case forSame:
+		most = min(i, count)
+	case forAll:
+		most = 0
+	}
+	switch r.to[b][a] {
+	case forSame:
+		least = min(i+1, count)
+	case forAll:
+		least = count
+	}
+	return least, most
+}

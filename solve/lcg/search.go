@@ -91,14 +91,9 @@ func (s *search) root() {
 		}
 		for i := range s.seqs[p.a].ops {
 			v := p.first + int32(i)
-			ok := true
-			switch {
-			case reach.has(p.a, p.q):
-				ok = s.tell(atMost(v, int64(i)), explanation{rule: solve.OrderRule}, nil)
-			case reach.has(p.q, p.a):
-				ok = s.tell(atLeast(v, int64(i)+1), explanation{rule: solve.OrderRule}, nil)
-			}
-			if !ok {
+			least, most := reach.window(p.a, p.q, i, len(s.seqs[p.q].ops))
+			x := explanation{rule: solve.OrderRule}
+			if !s.tell(atMost(v, int64(most)), x, nil) || !s.tell(atLeast(v, int64(least)), x, nil) {
 				s.ready = true
 				s.failAtRoot()
 				return

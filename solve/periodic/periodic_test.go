@@ -89,6 +89,7 @@ func TestKnownPeriods(t *testing.T) {
 func drawn(seed uint64) *model.Pipeline {
 	pl := modelgen.RandomPipeline(seed, 20)
 	pl.Routes, pl.Factors = nil, nil
+	pl.Operations = slices.DeleteFunc(pl.Operations, func(o model.Operation) bool { return o.Single })
 	for s := range pl.Stages {
 		pl.Stages[s].Replicas = pl.Stages[s].Replicas[:1]
 	}
@@ -169,6 +170,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{factors, "micro-batches that differ"},
 		{routes, "several routes"},
+		{once(t), "operations of a whole iteration"},
 		{modelgen.Unit(400, 1), "more than 1000 rows of operations"},
 		{modelgen.Problem(modelgen.Spec{Devices: 2, MicroBatches: 2, F: []model.Time{1 << 45}}), "micro-batches longer than 1099511627776 ticks"},
 	} {
@@ -177,6 +179,17 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("error %v, want a refusal of %s", err, c.feature)
 		}
 	}
+}
+
+// once returns a problem with an operation that runs once.
+func once(t *testing.T) *model.Problem {
+	pl := modelgen.Pipeline(modelgen.Spec{Devices: 2, MicroBatches: 2})
+	pl.Operations = []model.Operation{{Name: "step", Letter: "STEP", Stage: 0, Single: true, After: []model.Ref{{Kind: model.Backward}}}}
+	p, err := model.Compile(pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // TestEqualFactors has micro-batches that are alike, but not as the rows say.

@@ -3,6 +3,7 @@ package portfolio
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flexpipe/flexpipe/heuristics"
@@ -23,9 +24,11 @@ const (
 // or "" if nothing is found soon. The limit suffices; a smaller one may, too.
 //
 // Cost O(devices) searches for a plan of a single micro-batch, none for problems of
-// thousands of rows.
+// thousands of rows, nor where an operation that runs once may make all micro-batches
+// live at a time: there one of them alone says nothing.
 func Remedy(ctx context.Context, p *model.Problem) string {
-	if len(p.Rows) > mostRemedyRows || p.NumDevices() > mostRemedyDevices || p.Pipeline.Routes != nil {
+	if len(p.Rows) > mostRemedyRows || p.NumDevices() > mostRemedyDevices || p.Pipeline.Routes != nil ||
+		slices.ContainsFunc(p.Rows, func(r model.Row) bool { return r.Single }) {
 		return ""
 	}
 	pl := *p.Pipeline

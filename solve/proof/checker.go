@@ -27,17 +27,17 @@ type Checker struct {
 	index       int          // of the next step
 	proved      bool
 	scratch     windowScratch
-	reach       map[[2]int32]bool // sequences: the second has to wait for the first
-	visited     []int32           // by sequence: the last search that met it
+	reach       map[[2]int32]waiting // sequences: the second has to wait for the first
+	visited     []visit              // by sequence
 	search      int32
-	sequenceTop []int32
+	sequenceTop []reached
 }
 
 var _ solve.Trace = (*Checker)(nil)
 
 // New returns a checker for proofs about a problem. Errors: a problem that is not
-// what its pipeline says, or with rows of a single operation for the iteration, for
-// which proofs have no rules. Cost O(operations × precedences of a row + variables ×
+// what its pipeline says, or one of which constraints.Entangled names a row: for that,
+// proofs have no rules. Cost O(operations × precedences of a row + variables ×
 // log variables).
 func New(p *model.Problem) (*Checker, error) {
 	t, err := newTables(p)
@@ -45,7 +45,7 @@ func New(p *model.Problem) (*Checker, error) {
 		return nil, err
 	}
 	c := &Checker{tables: t}
-	c.reach, c.visited = map[[2]int32]bool{}, make([]int32, len(t.sequences))
+	c.reach, c.visited = map[[2]int32]waiting{}, make([]visit, len(t.sequences))
 	c.restart()
 	return c, nil
 }

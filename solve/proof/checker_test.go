@@ -367,12 +367,16 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := New(nil); err == nil {
 		t.Error("no problem was accepted")
 	}
-	p := modelgen.Unit(1, 1)
-	p.Rows[0].Single = true
-	if _, err := New(p); err == nil || !strings.Contains(err.Error(), "one operation for the iteration") {
+	pl := modelgen.Pipeline(modelgen.Spec{Devices: 1, MicroBatches: 2, Backward: model.Auto})
+	pl.Operations = []model.Operation{{Name: "reduce", Letter: "R", Duration: 1, After: []model.Ref{{Kind: model.Backward}}}}
+	if _, err := New(compile(t, pl)); err == nil || !strings.Contains(err.Error(), "proof: row 4 depends on the choice between split and fused") {
 		t.Error(err)
 	}
-	p = modelgen.Unit(1, 1)
+	pl.Operations[0].Single = true
+	if _, err := New(compile(t, pl)); err != nil {
+		t.Error(err)
+	}
+	p := modelgen.Unit(1, 1)
 	p.Rows[0].Duration++
 	if _, err := New(p); err == nil {
 		t.Error("a problem that is not what its pipeline says was accepted")

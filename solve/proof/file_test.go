@@ -35,7 +35,7 @@ func written(t testing.TB, p *model.Problem, searches int) string {
 // TestRoundTrip: a file proves what was told.
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
-		p := compile(t, randomPipeline(seed))
+		p := compile(t, randomPipeline(t, seed))
 		c := newChecker(t, p)
 		prove(c.tables, c)
 		for searches := range 3 {
@@ -262,7 +262,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 func TestDigest(t *testing.T) {
 	seen := map[string]uint64{}
 	for seed := range uint64(300) {
-		p := compile(t, randomPipeline(seed))
+		p := compile(t, randomPipeline(t, seed))
 		digest, err := Digest(p)
 		if err != nil {
 			t.Fatal(err)

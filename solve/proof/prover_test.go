@@ -67,7 +67,12 @@ func (pr *prover) pass() bool {
 		for i, x := range own.starts {
 			for _, w := range own.waits {
 				from := int(w.sequence)
-				changed = pr.raise(pr.t.sequences[from].starts[i], x, pr.length(from)+w.lag) || changed
+				starts := pr.t.sequences[from].starts
+				k := i
+				if w.all {
+					k = len(starts) - 1
+				}
+				changed = pr.raise(starts[k], x, pr.length(from)+w.lag) || changed
 			}
 			if i > 0 {
 				changed = pr.raise(own.starts[i-1], x, pr.length(s)) || changed

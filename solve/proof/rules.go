@@ -85,11 +85,8 @@ func (c *Checker) between(o, b place) (model.Time, bool) {
 
 // lag returns the lag with which b waits for o, false if it does not.
 func (c *Checker) lag(o, b place) (lag model.Time, ok bool) {
-	if o.index != b.index {
-		return 0, false
-	}
 	for _, w := range c.sequences[b.sequence].waits {
-		if w.sequence == o.sequence {
+		if w.sequence == o.sequence && (w.all || o.index == b.index) {
 			lag, ok = max(lag, w.lag), true
 		}
 	}
@@ -152,12 +149,19 @@ func (c *Checker) order(x constraints.Variable) error {
 	if m.kind != constraints.PositionVariable {
 		return fmt.Errorf("%s is not a position", c.vars.Name(x))
 	}
-	least, most := model.Time(0), model.Time(len(c.sequences[m.among].ops))
-	if c.hasToWait(m.among, m.sequence) { // for those of Q up to its own index
-		least = min(model.Time(m.index)+1, most)
+	count := model.Time(len(c.sequences[m.among].ops))
+	least, most := model.Time(0), count
+	switch c.hasToWait(m.among, m.sequence) {
+	case forSame: // for those of Q up to its own index
+		least = min(model.Time(m.index)+1, count)
+	case forAll:
+		least = count
 	}
-	if c.hasToWait(m.sequence, m.among) { // those of Q from its own index on
-		most = min(model.Time(m.index), most)
+	switch c.hasToWait(m.sequence, m.among) {
+	case forSame: // those of Q from its own index on
+		most = min(model.Time(m.index), count)
+	case forAll:
+		most = 0
 	}
 	if c.lo(x) <= most && c.hi(x) >= least {
 		return fmt.Errorf("%s is allowed from %d to %d, and may be from %d to %d", c.vars.Name(x), least, most, c.lo(x), c.hi(x))
@@ -165,30 +169,57 @@ func (c *Checker) order(x constraints.Variable) error {
 	return nil
 }
 
-// hasToWait reports whether each operation of sequence b has to wait for the one of a
-// with its index, and so for all before that: b waits for a, directly or not. It
-// remembers what it found. Cost O(sequences + waits) the first time.
-func (c *Checker) hasToWait(a, b int32) bool {
+// waiting says for which operations of one sequence those of another have to wait.
+type waiting uint8
+
+const (
+	forNone waiting = iota
+	forSame         // each for the one with its index, and so for all before that
+	forAll          // each for all
+)
+
+// hasToWait returns for which operations of sequence a those of b have to wait,
+// directly or not: for all if any on the way does. It remembers what it found. Cost
+// O(sequences + waits) the first time.
+func (c *Checker) hasToWait(a, b int32) waiting {
 	key := [2]int32{a, b}
 	if known, ok := c.reach[key]; ok {
 		return known
 	}
 	c.search++
-	c.sequenceTop = append(c.sequenceTop[:0], b)
-	found := false
-	for len(c.sequenceTop) > 0 && !found {
+	found := forNone
+	c.sequenceTop = append(c.sequenceTop[:0], reached{b, forSame})
+	for len(c.sequenceTop) > 0 && found < forAll {
 		at := c.sequenceTop[len(c.sequenceTop)-1]
 		c.sequenceTop = c.sequenceTop[:len(c.sequenceTop)-1]
-		for _, w := range c.sequences[at].waits {
-			found = found || w.sequence == a
-			if c.visited[w.sequence] != c.search {
-				c.visited[w.sequence] = c.search
-				c.sequenceTop = append(c.sequenceTop, w.sequence)
+		for _, w := range c.sequences[at.sequence].waits {
+			how := at.how
+			if w.all {
+				how = forAll
+			}
+			if w.sequence == a {
+				found = max(found, how)
+			}
+			if v := &c.visited[w.sequence]; v.search != c.search || v.how < how {
+				*v = visit{c.search, how}
+				c.sequenceTop = append(c.sequenceTop, reached{w.sequence, how})
 			}
 		}
 	}
 	c.reach[key] = found
 	return found
+}
+
+// reached is a sequence for which another one has to wait.
+type reached struct {
+	sequence int32
+	how      waiting
+}
+
+// visit is the last search that met a sequence, and what it found there.
+type visit struct {
+	search int32
+	how    waiting
 }
 
 // cycle: each operation comes after the one before it, the first after the last.

@@ -79,7 +79,11 @@ func (d *drawer) after(s spot) spot {
 	switch d.IntN(4) {
 	case 0:
 		if succs := d.p.Succs[row]; len(succs) > 0 {
-			next := d.p.Base(int(succs[d.IntN(len(succs))].Row)) + model.OpID(d.p.Index(d.op(s)))
+			to := int(succs[d.IntN(len(succs))].Row)
+			next := d.p.Base(to) + model.OpID(d.p.Index(d.op(s)))
+			if n := d.p.Count(to); n > 0 && (d.p.Rows[row].Single || d.p.Rows[to].Single) {
+				next = d.p.Base(to) + model.OpID(d.IntN(n))
+			}
 			if q, i := d.vars.SequenceOf(next); q >= 0 {
 				return spot{q, i}
 			}

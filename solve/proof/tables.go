@@ -22,6 +22,7 @@ type tables struct {
 	vars      *constraints.Variables
 	sequences []sequence
 	on        [][]int32 // by device: its sequences, ascending
+	ofRow     [][]int32 // by row: its sequences, ascending
 	meanings  []meaning // by variable
 	horizon   model.Time
 }
@@ -41,10 +42,11 @@ type sequence struct {
 }
 
 // wait says that each operation starts no earlier than lag after the end of the one
-// with the same index in another sequence.
+// with the same index in another sequence, or of all there.
 type wait struct {
 	sequence int32
 	lag      model.Time
+	all      bool
 }
 
 // partner is a sequence with a device in common. The positions from first on belong
@@ -70,22 +72,25 @@ type meaning struct {
 }
 
 // newTables reads a problem. Cost O(operations × precedences of a row + variables ×
-// log pairs). Errors: a problem that differs from its pipeline, rows of a single
-// operation for the iteration, or sequences that are not alike.
+// log pairs). Errors: a problem that differs from its pipeline, one whose operations
+// cannot be assumed to start in index order, or sequences that are not alike.
 func newTables(p *model.Problem) (*tables, error) {
 	if p == nil {
 		return nil, errors.New("proof: no problem")
 	}
-	for r := range p.Rows {
-		if p.Rows[r].Single {
-			return nil, fmt.Errorf("proof: row %d is one operation for the iteration, for which proofs have no rules", r)
-		}
-	}
 	if err := constraints.CheckCompiled(p).Err(); err != nil {
 		return nil, fmt.Errorf("proof: %w", err)
 	}
+	if r := constraints.Entangled(p); r >= 0 {
+		return nil, fmt.Errorf("proof: row %d depends on the choice between split and fused in a way for which proofs have no rules", r)
+	}
 	t := &tables{p: p, vars: constraints.NewVariables(p), on: make([][]int32, p.NumDevices())}
 	t.sequences = make([]sequence, len(t.vars.Sequences))
+	t.ofRow = make([][]int32, len(p.Rows))
+	for s := range t.sequences {
+		row := t.vars.Sequences[s].Row
+		t.ofRow[row] = append(t.ofRow[row], int32(s))
+	}
 	for s := range t.sequences {
 		if err := t.fill(s); err != nil {
 			return nil, fmt.Errorf("proof: operations of %s.. %w", p.Name(t.vars.Sequences[s].Ops[0]), err)
@@ -186,19 +191,27 @@ func (t *tables) fillWaits(s *sequence, row *model.Row) error {
 		if t.p.Rows[before].Choice == model.WhenFused {
 			before = t.p.Rows[before].Twin
 		}
+		if row.Single || t.p.Rows[before].Single {
+			for _, source := range t.ofRow[before] {
+				s.waits = append(s.waits, wait{source, lag, true})
+			}
+			continue
+		}
 		source, err := t.sourceOf(s, before)
 		if err != nil {
 			return err
 		}
-		s.waits = append(s.waits, wait{source, lag})
+		s.waits = append(s.waits, wait{source, lag, false})
 	}
 	return nil
 }
 
 // lagInBoth returns the lag of a predecessor that holds in both cases, false if there
-// is none, or if a plan may hold neither the predecessor nor one in its stead.
+// is none, or if a plan may hold neither the predecessor nor one in its stead. What runs
+// once waits for all backward weights: those that a plan does not have stand right
+// behind others for which it waits.
 func (t *tables) lagInBoth(row *model.Row, pred model.Pred) (model.Time, bool) {
-	if before := &t.p.Rows[pred.Row]; before.Choice != model.Always && before.Twin < 0 {
+	if before := &t.p.Rows[pred.Row]; before.Choice != model.Always && before.Twin < 0 && !row.Single {
 		return 0, false
 	}
 	twin := t.twin(row)

@@ -81,6 +81,9 @@ func TestDIMACSRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if sat.New().Refuses(p) != nil {
+			continue // operations that depend on a choice
+		}
 		r := solveNamed(t, p)
 		if r.Plan != nil && !satisfiable(t, p, r.Value) {
 			t.Errorf("seed %d: no schedule of %d, which a plan has", seed, r.Value)

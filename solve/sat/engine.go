@@ -3,7 +3,6 @@ package sat
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/model"
@@ -40,10 +39,8 @@ func (*Engine) Refuses(p *model.Problem) error {
 	if n > maxOps {
 		return refuse("%d operations (at most %d)", n, maxOps)
 	}
-	for a := range constraints.Alternatives(p) {
-		if !slices.Equal(p.Rows[a.Fused].Preds, p.Rows[a.Split[0]].Preds) {
-			return refuse("a choice between operations that wait for different ones")
-		}
+	if constraints.Entangled(p) >= 0 {
+		return refuse("operations that depend on the choice between split and fused")
 	}
 	if units := busiest(p) / unit(p); units > maxStarts/model.Time(max(1, n)) {
 		return refuse("a horizon of at least %d units of time for %d operations (at most %d)", units, n, maxStarts/n)

@@ -187,7 +187,23 @@ func scaled(pl *model.Pipeline, k model.Time) *model.Pipeline {
 		}
 		c.Stages = append(c.Stages, st)
 	}
+	c.Operations = nil
+	for _, o := range pl.Operations {
+		o.Duration *= k
+		o.After, o.Before = later(o.After, k), later(o.Before, k)
+		c.Operations = append(c.Operations, o)
+	}
 	return &c
+}
+
+// later returns references with all lags multiplied.
+func later(refs []model.Ref, k model.Time) []model.Ref {
+	var all []model.Ref
+	for _, r := range refs {
+		r.Lag *= k
+		all = append(all, r)
+	}
+	return all
 }
 
 // roomier returns a pipeline with a little more memory on each device.

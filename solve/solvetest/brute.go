@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/flexpipe/flexpipe/constraints"
 	"github.com/flexpipe/flexpipe/model"
 )
 
@@ -49,6 +50,9 @@ func optimum(p *model.Problem) (model.Time, bool) {
 		return 0, false
 	}
 	for _, inOrder := range []bool{false, true} {
+		if inOrder && constraints.Entangled(p) >= 0 {
+			break
+		}
 		b := newBrute(p, inOrder)
 		if b.visit(); b.budget > 0 {
 			return b.best, true
@@ -185,6 +189,9 @@ func (b *brute) start(op int) (model.Time, bool) {
 	for _, x := range b.preds[op] {
 		q := x.op
 		if b.ran>>q&1 == 0 {
+			if x.other < 0 && b.gone>>q&1 == 1 {
+				continue // the weight gradient of a fused micro-batch
+			}
 			if q = x.other; q < 0 || b.ran>>q&1 == 0 {
 				return 0, false
 			}

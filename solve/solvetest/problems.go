@@ -74,6 +74,13 @@ func starved(seed uint64) *model.Pipeline {
 	return pl
 }
 
+// extended returns a problem with little memory and operations of its own.
+func extended(seed uint64) *model.Pipeline {
+	pl := tight(seed)
+	modelgen.AddOperations(pl, seed)
+	return pl
+}
+
 // eitherOr returns a problem in which two branches share a device and each takes a
 // unit of memory more in its backward pass: whichever comes first must find 5
 // units there, though each alone would need 3. So a limit of 4 leaves no plan.
@@ -119,9 +126,12 @@ var families = []family{
 	{"random", func(seed uint64) *model.Pipeline { return modelgen.Pipeline(modelgen.Random(seed, 3)) }, []uint64{
 		0, 49, 80, 93, 240, 280, 320, 360, 400, 413, 520, 560, 561, 600, 640, 680, 720, 760, 800, 840, 880}},
 	{"pipeline", func(seed uint64) *model.Pipeline { return modelgen.RandomPipeline(seed, 3) }, []uint64{
-		0, 46, 61, 62, 67, 70, 80, 120, 151, 160, 180, 191, 200, 240, 274, 277, 291, 303, 320, 348, 360, 389, 397, 400,
-		412, 432, 440, 480}},
-	{"starved", starved, []uint64{0, 6, 12, 25, 29, 43, 46, 62, 80, 120, 160, 180, 200, 240, 291}},
+		0, 15, 46, 61, 62, 67, 70, 80, 120, 133, 151, 160, 180, 191, 200, 240, 274, 275, 303, 320, 360, 389, 400, 412,
+		432, 440, 446, 475, 480}},
+	{"starved", starved, []uint64{0, 6, 12, 15, 25, 29, 31, 43, 46, 62, 80, 120, 133, 160, 180, 200, 240, 266, 275, 306}},
+	{"extended", extended, []uint64{
+		23, 40, 57, 73, 119, 122, 129, 159, 181, 200, 201, 205, 219, 223, 229, 234, 240, 252, 264, 275, 316, 320, 345, 353,
+		360, 400, 409, 441, 467, 470, 483, 511, 520, 525, 557, 562, 579, 640, 671, 673, 680, 691, 697, 702}},
 	{"either", func(seed uint64) *model.Pipeline { return eitherOr(1+int(seed/4%3), 4+model.Bytes(seed/2%2)) }, []uint64{
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 }
