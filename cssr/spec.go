@@ -124,8 +124,8 @@ func (s *Spec) chunk(rule string, chunks int) *Spec {
 		return s
 	}
 	c := &s.request.Point.Choices
-	if c.Placement = rule; chunks > 1 || c.SplitStages > 1 {
-		c.SplitStages = chunks
+	if c.Placement, c.SplitStages = rule, chunks; chunks == 1 {
+		c.SplitStages = 0 // as by default
 	}
 	return s.check().lay()
 }

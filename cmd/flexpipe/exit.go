@@ -86,7 +86,10 @@ func (p *program) report(err error, asJSON bool) int {
 		writeJSON(p.out, errorJSON{"flexpipe/error", 1, code, err.Error(), where(err)})
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(p.err, "flexpipe: %s\n", strings.TrimRight(line, "\n"))
+		if !strings.HasPrefix(line, " ") { // else it belongs to the line above
+			line = "flexpipe: " + line
+		}
+		fmt.Fprintln(p.err, strings.TrimRight(line, "\n"))
 	}
 	return code
 }
