@@ -7,7 +7,6 @@ import (
 
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
-	"github.com/flexpipe/flexpipe/model/config"
 	"github.com/flexpipe/flexpipe/model/network"
 )
 
@@ -164,21 +163,5 @@ func TestFastClusters(t *testing.T) {
 	equal(t, "forwards", forwards(pl), []model.Time{1, 1})
 	if pl.Latency != 1 || pl.TimeUnit != (model.Unit{Name: "us", Multiplier: 1, Divisor: 1000}) {
 		t.Errorf("latency %d, unit %+v", pl.Latency, pl.TimeUnit)
-	}
-}
-
-func TestUnsupportedModels(t *testing.T) {
-	const (
-		cluster = "\nmicro_batches: 1\ncluster: {flops: 1e12, link_bandwidth: 1e9}\n"
-		part    = "{layers: 2, hidden: 8, heads: 2, sequence: 4}"
-	)
-	for kind, parts := range map[config.ModelKind]string{
-		config.EncoderDecoder: "encoder: " + part + ", decoder: " + part,
-		config.TwoBranch:      "branches: [" + part + ", " + part + "]",
-	} {
-		err := refused(t, "devices: 2\nmodel: {kind: "+string(kind)+", "+parts+"}"+cluster, cssr.Choices{}, string(kind), "not supported yet", "test.yaml:3:15: model.kind: ")
-		if unsupported := (*cssr.UnsupportedModelError)(nil); !errors.As(err, &unsupported) || unsupported.Kind != kind {
-			t.Errorf("%v is no UnsupportedModelError for %s", err, kind)
-		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 // [Pipeline], compiled.
 //
 // Errors are those of Pipeline, and a [*config.Error] that wraps the error of
-// [model.Compile] for totals that 64 bits cannot hold.
+// [model.Compile] for totals that 64 bits cannot hold, and for operations of the
+// configuration's own that cannot be.
 func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
 	pl, err := Pipeline(cfg, choices)
 	if err != nil {
@@ -17,7 +18,7 @@ func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
 	}
 	p, err := model.Compile(pl)
 	if err != nil {
-		return nil, cfg.Locate().Refuse(err.Error(), "", err)
+		return nil, refuseCompiled(cfg, choices, err)
 	}
 	return p, nil
 }
@@ -34,11 +35,15 @@ func Build(cfg *config.Config, choices Choices) (*model.Problem, error) {
 // of a model, see [network.Balanced].
 //
 // An error is a [*config.Error], which says where in the document the configuration
-// asks for something impossible. It wraps a [*ChoiceError], a [*ScaleError], an
-// [*UnsupportedModelError], or a [*network.FieldError] or [*network.PartitionError]
+// asks for something impossible. It wraps a [*ChoiceError], a [*ScaleError], a
+// [*network.FieldError] or a [*network.PartitionError]
 // where there is one behind it. A choice that no configuration allows is a plain
 // *ChoiceError.
 func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
+	cfg, err := choices.apply(cfg)
+	if err != nil {
+		return nil, err
+	}
 	l, err := newLayout(cfg, choices)
 	if err != nil {
 		return nil, err
@@ -50,7 +55,9 @@ func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
 	if err := d.chooseBackward(cfg, choices.Backward); err != nil {
 		return nil, err
 	}
-	d.slowDown(cfg.Devices)
+	if err := d.addOperations(cfg, l); err != nil {
+		return nil, err
+	}
 	pl, err := d.pipeline(cfg)
 	if err != nil {
 		return nil, err

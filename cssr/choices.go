@@ -5,6 +5,7 @@ import (
 
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
+	"github.com/flexpipe/flexpipe/model/network"
 )
 
 // Choices replace what a configuration says about the shape of its problem. The
@@ -17,9 +18,10 @@ type Choices struct {
 	Backward *model.Mode
 
 	// SplitStages is the number of chunks that each stage is divided into; 0 and
-	// 1 leave the stages whole. It needs a stage graph that is a chain, and keeps
-	// the model's order: chunk k of stage s becomes stage s·SplitStages + k. A
-	// model is partitioned anew; other costs and sizes are divided exactly.
+	// 1 leave the stages whole. It keeps the model's order: chunk k of stage s
+	// becomes stage s·SplitStages + k. A model is partitioned anew, whatever its
+	// stage graph; other costs and sizes are divided exactly, which needs a graph
+	// that is a chain.
 	//
 	// Unless Placement says otherwise, the chunks are laid out by the rule of the
 	// configuration, a list being repeated: with linear and loop, chunk number j
@@ -30,6 +32,33 @@ type Choices struct {
 	// Placement is the rule that lays out the stages, after SplitStages: linear,
 	// loop or v; "" as configured. Gangs cannot be laid out by a rule.
 	Placement string
+
+	// Bidirectional adds a second route, on which stage s sits on device P-1-d of P
+	// devices if it sits on device d on the first (Li, Hoefler: Chimera, SC 2021).
+	// The first half of the micro-batches takes the first route. It needs a single
+	// route without gangs, and two micro-batches.
+	Bidirectional bool
+
+	// The following need a configuration with a model. Below, S is the number of stages
+	// of the configuration times SplitStages. Stages that are parts of their own, shared
+	// vocabulary layers and the loss of two branches, are not among them.
+
+	// Partition is the number of layers of each of the S stages, over all parts in
+	// order; embedding and head count as layers unless all devices share them. A stage
+	// holds layers of one part. nil as configured.
+	Partition []int
+
+	// Recompute says what each of the S stages computes again; nil as configured.
+	Recompute []network.Recompute
+
+	// MicroBatchSize is the samples of a micro-batch; 0 as configured. It divides the
+	// configuration's global_batch, and there are global_batch / MicroBatchSize
+	// micro-batches, none of which has a factor.
+	MicroBatchSize int
+
+	// Vocabulary says where embedding and head are computed, as vocabulary_sharding in
+	// a configuration: none or stage; "" as configured.
+	Vocabulary string
 
 	// Objective is the figure to minimise; nil as configured.
 	Objective *model.Objective

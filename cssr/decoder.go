@@ -18,10 +18,12 @@ const pollSteps = 1 << 12
 // the logarithm for rules that never wait (see calendar). The decoder takes 8
 // bytes for each operation and 4 for each place in an order.
 type Decoder struct {
-	p     *model.Problem
-	rule  *Rule
-	alike bool // all operations of a row last equally long, in index order
+	p      *model.Problem
+	rule   *Rule
+	alike  bool // all operations of a row last equally long, in index order
+	counts bool // the rule needs counts by device: in flight, outstanding, phase
 
+	trace   func(*Decision)
 	agenda  agenda
 	rows    []rowState
 	guards  []rowGuard
@@ -30,6 +32,7 @@ type Decoder struct {
 	devices []deviceState
 	live    [][]int32 // by device: rows with operations left
 	memory  memory
+	level   []int32 // by row, see levels
 
 	start    []model.Time
 	order    [][]model.OpID
@@ -45,7 +48,8 @@ func NewDecoder(p *model.Problem) *Decoder {
 		start: make([]model.Time, p.NumOps()), agenda: newAgenda(p),
 	}
 	d.tabulate()
-	d.memory.init(p)
+	d.level = levels(p)
+	d.memory.init(p, d.level)
 	for dev, rows := range p.RowsOn {
 		ops := 0
 		for _, r := range rows {
@@ -88,10 +92,10 @@ func (o *Outcome) Value(objective model.Objective) model.Time {
 // If cutoff is above 0, the call gives up and returns nil as soon as the value of
 // the problem's objective is sure to reach cutoff.
 //
-// Errors: *RuleError for a rule that does not fit the problem, or a problem with
-// operations of no micro-batch, which the decoder does not know; *MemoryError when
-// the decoder knows no order in which a micro-batch alone fits the memory, and
-// the context's error when it ends first.
+// Errors: *RuleError for a rule that does not fit the problem; *MemoryError when
+// the decoder knows no order in which a micro-batch alone fits the memory, or all
+// that a barrier keeps in flight together; and the context's error when it ends
+// first.
 func (d *Decoder) Decode(ctx context.Context, rule *Rule, cutoff model.Time) (*Outcome, error) {
 	if err := rule.check(d.p); err != nil {
 		return nil, err
@@ -101,10 +105,11 @@ func (d *Decoder) Decode(ctx context.Context, rule *Rule, cutoff model.Time) (*O
 		d.cutoff = never
 	}
 	d.alike = d.p.Pipeline.Factors == nil && len(rule.Order) == 0
-	if err := d.memory.reset(d); err != nil {
+	d.memory.reset(d)
+	d.reset()
+	if err := d.memory.chooseWalk(d); err != nil {
 		return nil, err
 	}
-	d.reset()
 	steps := 0
 	for at := d.agenda.next(); at.time < never; at = d.agenda.next() {
 		if steps++; steps%pollSteps == 0 && ctx.Err() != nil {
@@ -154,20 +159,32 @@ func (d *Decoder) decide(dev int32, t model.Time) bool {
 		}
 	}
 	if best < 0 {
+		if d.trace != nil {
+			d.tellIdle(dev, t)
+		}
 		d.agenda.set(dev, soonest)
 		return true
 	}
 	if soonest < never && d.rows[best].patience > 0 {
 		if until := d.worthWaiting(dev, best, t); until > t {
+			if d.trace != nil {
+				d.tellWait(dev, best, t, until)
+			}
 			d.agenda.set(dev, until)
 			return true
 		}
 	}
 	if d.rows[best].device < 0 {
 		if until := d.gather(best); until > t {
+			if d.trace != nil {
+				d.tellGather(dev, best, t, until)
+			}
 			d.agenda.set(dev, until)
 			return true
 		}
+	}
+	if d.trace != nil {
+		d.tellStart(dev, best, t)
 	}
 	return d.run(best, t)
 }
@@ -176,10 +193,7 @@ func (d *Decoder) decide(dev int32, t model.Time) bool {
 // the row allow its next operation.
 func (d *Decoder) admits(dev, r int32) bool {
 	s, g := &d.rows[r], &d.guards[r]
-	if g.release >= 0 && s.next-d.rows[g.release].next >= g.cap {
-		return false
-	}
-	if g.flight > 0 && len(d.rule.Actor) > 0 && !d.roomInFlight(r) {
+	if !d.roomOnStage(r) || !d.roomOnActors(r) {
 		return false
 	}
 	if !g.takes || !d.memory.limited {
@@ -197,16 +211,26 @@ func (d *Decoder) admits(dev, r int32) bool {
 	return true
 }
 
-// roomInFlight reports whether every device of a forward row has room for one
-// more, or is to run its oldest micro-batch.
-func (d *Decoder) roomInFlight(r int32) bool {
+// roomOnStage reports whether the stage of a row may have one more forward in
+// flight, if the row is a forward.
+func (d *Decoder) roomOnStage(r int32) bool {
+	g := &d.guards[r]
+	return g.release < 0 || d.rows[r].next-d.rows[g.release].next < g.cap
+}
+
+// roomOnActors reports whether every device of a forward row has room for one
+// more, or is to run its oldest micro-batch; behind a barrier all are young.
+func (d *Decoder) roomOnActors(r int32) bool {
+	if d.guards[r].flight <= 0 || len(d.rule.Actor) == 0 {
+		return true
+	}
 	for _, dev := range d.p.Rows[r].Devices {
 		limit := d.rule.Actor[dev]
 		if limit == 0 || d.devices[dev].flight < limit {
 			continue
 		}
 		for _, q := range d.live[dev] {
-			if d.rows[q].next < d.rows[r].next {
+			if d.rows[q].next < d.rows[r].next && d.level[q] == d.level[r] {
 				return false
 			}
 		}
@@ -294,8 +318,8 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 	d.order[dev] = append(d.order[dev], op)
 	s.free = t + dur
 	s.work -= dur
-	if len(d.rule.Actor) > 0 {
-		s.flight += d.guards[r].flight
+	if d.counts {
+		d.count(dev, r)
 	}
 	if row := &d.rows[r]; row.next == row.count {
 		i := slices.Index(d.live[dev], r)
@@ -313,7 +337,7 @@ func (d *Decoder) occupy(dev, r int32, op model.OpID, t, dur model.Time) bool {
 func (d *Decoder) announce(r, index int32, t model.Time) {
 	for _, succ := range d.succsOf(r) {
 		q := &d.rows[succ.Row]
-		if q.count == 0 || q.next != index {
+		if q.count == 0 || q.next != index && !(q.whole && d.rows[r].next == d.rows[r].count) {
 			continue
 		}
 		d.refresh(succ.Row)
@@ -344,11 +368,17 @@ func (d *Decoder) refresh(r int32) {
 	if s.next >= s.count {
 		return
 	}
+	if s.whole {
+		s.ready = d.readyWhole(r)
+		return
+	}
 	ready := model.Time(0)
 	for _, pred := range d.predsOf(r) {
 		q := &d.rows[pred.Row]
 		if q.count == 0 {
-			q = &d.rows[d.source(pred.Row)]
+			if q = &d.rows[d.source(pred.Row)]; q.count == 0 {
+				continue // of the other case of a choice, without a stand-in
+			}
 		}
 		if q.next <= s.next {
 			return
@@ -361,6 +391,28 @@ func (d *Decoder) refresh(r int32) {
 	s.ready = ready
 }
 
+// readyWhole is refresh for a row with predecessors of which all operations have to
+// end. Those of a row run one after the other, so the last to start is the last to
+// end.
+func (d *Decoder) readyWhole(r int32) model.Time {
+	s, ready := &d.rows[r], model.Time(0)
+	for _, pred := range d.predsOf(r) {
+		q := &d.rows[d.source(pred.Row)]
+		if q.count == 0 {
+			continue // as in refresh, or a route without micro-batches
+		}
+		last := q.count - 1
+		if !d.p.Rows[r].Single && !d.p.Rows[pred.Row].Single {
+			last = s.next
+		}
+		if q.next <= last {
+			return never
+		}
+		ready = max(ready, d.endOf(q, last)+pred.Lag)
+	}
+	return ready
+}
+
 // endOf returns the end of an operation of a row that has started.
 func (d *Decoder) endOf(s *rowState, index int32) model.Time {
 	if index == s.next-1 {
@@ -371,7 +423,7 @@ func (d *Decoder) endOf(s *rowState, index int32) model.Time {
 
 // op returns the operation at an index of a row.
 func (d *Decoder) op(s *rowState, index int32) model.OpID {
-	if len(d.rule.Order) > 0 {
+	if len(d.rule.Order) > 0 && s.count > 1 { // a single operation has no order
 		index = d.rule.Order[index]
 	}
 	return s.base + model.OpID(index)
@@ -388,9 +440,12 @@ func (d *Decoder) length(s *rowState, index int32) model.Time {
 // keyOf ranks the next operation of a row.
 func (d *Decoder) keyOf(r int32) int64 {
 	rule, index := d.rule, int64(d.rows[r].next)
-	key := at(rule.Offset, int(r)) + at(rule.Slope, int(r))*index
+	key := d.offset(r) + at(rule.Slope, int(r))*index
 	if rule.Group > 1 {
 		key += rule.GroupStep * (index / int64(rule.Group))
+	}
+	if rule.Backlog != nil && d.isDue(r) {
+		key -= urgent
 	}
 	return key
 }

@@ -22,7 +22,9 @@ func TestDecoderNeverGetsStuck(t *testing.T) {
 		pl := modelgen.RandomPipeline(seed, 5)
 		if seed%3 == 0 {
 			for d := range pl.Devices {
-				pl.Devices[d].Limit = model.Bytes(seed / 3 % 14)
+				if !pl.Devices[d].Engine {
+					pl.Devices[d].Limit = model.Bytes(seed / 3 % 14)
+				}
 			}
 		}
 		p, err := model.Compile(pl)
@@ -64,6 +66,19 @@ func randomRule(p *model.Problem, seed uint64) *cssr.Rule {
 		rule.Actor = append(rule.Actor, int32(r.IntN(4)))
 		rule.Memory = append(rule.Memory, p.Limits[d])
 	}
+	if r.IntN(3) == 0 {
+		for range p.NumDevices() {
+			rule.Backlog = append(rule.Backlog, int32(r.IntN(3)))
+		}
+	}
+	for _, phase := range []cssr.Phase{cssr.WarmUp, cssr.Steady, cssr.CoolDown} {
+		if r.IntN(4) == 0 {
+			rule.Phased[phase] = make([]int64, len(p.Rows))
+			for i := range p.Rows {
+				rule.Phased[phase][i] = r.Int64N(50)
+			}
+		}
+	}
 	for range p.Pipeline.Stages {
 		rule.Fuse = append(rule.Fuse, r.IntN(2) == 0)
 	}
@@ -85,6 +100,8 @@ func TestRulesAreChecked(t *testing.T) {
 		"Patience": func(r *cssr.Rule) { r.Patience = r.Patience[:1] },
 		"Actor":    func(r *cssr.Rule) { r.Actor = []int32{1} },
 		"Memory":   func(r *cssr.Rule) { r.Memory = []model.Bytes{1} },
+		"Backlog":  func(r *cssr.Rule) { r.Backlog = []int32{1} },
+		"Phased":   func(r *cssr.Rule) { r.Phased[cssr.Steady] = r.Offset[:2] },
 		"Fuse":     func(r *cssr.Rule) { r.Fuse = []bool{true} },
 		"Order":    func(r *cssr.Rule) { r.Order = []int32{0, 1, 1} },
 	} {

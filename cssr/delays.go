@@ -74,24 +74,40 @@ func edgeLatency(measured map[config.Edge]*big.Rat, l *layout, from, to int) *bi
 // their latencies: a problem has one per pair.
 func edgeDelays(cfg *config.Config, l *layout, latency func(from, to, sender, receiver int) (*big.Rat, error)) (*delays, error) {
 	d := newDelays(cfg, new(big.Rat))
-	for to, after := range l.after {
-		for _, from := range after {
-			if slices.Equal(l.devices[from], l.devices[to]) {
-				continue
-			}
-			for _, a := range l.devices[from] {
-				for _, b := range l.devices[to] {
+	for _, devices := range append([][][]int{l.devices}, l.further...) {
+		for to, after := range l.after {
+			for _, from := range after {
+				if slices.Equal(devices[from], devices[to]) {
+					continue
+				}
+				err := eachPair(devices[from], devices[to], func(a, b int) error {
 					t, err := latency(from, to, a, b)
-					if err != nil {
-						return nil, err
+					if err == nil {
+						d.raise(a, b, t)
+						d.raise(b, a, t)
 					}
-					d.raise(a, b, t)
-					d.raise(b, a, t)
+					return err
+				})
+				if err != nil {
+					return nil, err
 				}
 			}
 		}
 	}
 	return d, nil
+}
+
+// eachPair calls visit for each device of one gang with each of another, until it
+// fails.
+func eachPair(from, to []int, visit func(a, b int) error) error {
+	for _, a := range from {
+		for _, b := range to {
+			if err := visit(a, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // raise sets the latency of a pair to at least t.

@@ -16,17 +16,37 @@ type draft struct {
 	sizes  source
 	stages []draftStage
 	delays *delays
+	routes []int // the route of each micro-batch; nil for a single one
+
+	operations []draftOperation
+	engines    []string                // names of the engines, which follow the devices
+	owned      map[string]map[int]bool // the stages of each kind of the configuration's own
 }
 
 // draftStage is a stage of a draft.
 type draftStage struct {
-	origin  int // stage of the configuration
-	after   []int
-	devices []int
-	mode    model.Mode
+	origin   int // stage of the configuration
+	after    []int
+	replicas []draftReplica // one for each route
+	mode     model.Mode
 
-	durations [numDurations]*big.Rat // nil where there is no such operation
+	durations [numDurations]*big.Rat // on a device of slowdown 1; nil where there is no such operation
 	sizes     [numSizes]*big.Rat
+}
+
+// draftReplica is a place where a stage runs.
+type draftReplica struct {
+	devices  []int
+	slowdown *big.Rat // the largest among its devices
+}
+
+// on returns a duration of the stage on a replica, nil if there is no such operation.
+func (s *draftStage) on(r *draftReplica, duration int) *big.Rat {
+	t := s.durations[duration]
+	if t == nil || r.slowdown.Cmp(big.NewRat(1, 1)) == 0 {
+		return t
+	}
+	return new(big.Rat).Mul(t, r.slowdown)
 }
 
 // The durations of a stage.
@@ -59,7 +79,7 @@ var objectives = map[config.Objective]model.Objective{config.Makespan: model.Mak
 
 // emptyDraft returns a draft of a layout without durations, sizes and delays.
 func emptyDraft(cfg *config.Config, l *layout) *draft {
-	return &draft{times: costSource(cfg), sizes: memorySource(cfg), stages: newStages(cfg, l)}
+	return &draft{times: costSource(cfg), sizes: memorySource(cfg), stages: newStages(cfg, l), routes: l.routeOf}
 }
 
 // newStages returns the stages of a layout, without durations and sizes.
@@ -67,7 +87,10 @@ func newStages(cfg *config.Config, l *layout) []draftStage {
 	stages := make([]draftStage, l.stages())
 	for s := range stages {
 		st := &stages[s]
-		st.origin, st.after, st.devices = l.origin(s), l.after[s], l.devices[s]
+		st.origin, st.after = l.origin(s), l.after[s]
+		for _, devices := range l.replicas(s) {
+			st.replicas = append(st.replicas, draftReplica{devices, slowest(cfg.Devices, devices).Rat()})
+		}
 		st.mode = modes[cfg.Backward[st.origin]]
 		for i := range st.sizes {
 			st.sizes[i] = new(big.Rat)
@@ -136,24 +159,6 @@ func (s *draftStage) choose(mode model.Mode) bool {
 		s.durations[backwardFull] = new(big.Rat).Add(input, weight)
 	}
 	return true
-}
-
-// slowDown multiplies the durations of each stage by the largest slowdown among
-// its devices.
-func (d *draft) slowDown(devices []config.Device) {
-	one := big.NewRat(1, 1)
-	for s := range d.stages {
-		st := &d.stages[s]
-		factor := slowest(devices, st.devices).Rat()
-		if factor.Cmp(one) == 0 {
-			continue
-		}
-		for i, t := range st.durations {
-			if t != nil {
-				st.durations[i] = new(big.Rat).Mul(t, factor)
-			}
-		}
-	}
 }
 
 // slowest returns the largest slowdown in a gang.

@@ -10,23 +10,33 @@ import (
 
 // Layers names the layers of each stage of a configuration with a model, under
 // the given choices: the repeated layers as a range of numbers, embedding and head
-// by their names, such as "embedding, 0-4". It returns nil for a configuration
-// without a model. Errors and cost are those of [Pipeline].
+// by their names, such as "embedding, 0-4". In a network of several parts the name of
+// the part comes first, and numbers count within it: "decoder: 0-4, head". Layers
+// that are a part of their own have its name: "loss". It returns nil for a
+// configuration without a model. Errors and cost are those of [Pipeline].
 func Layers(cfg *config.Config, choices Choices) ([]string, error) {
-	if cfg.Model == nil {
-		return nil, nil
+	cfg, err := choices.apply(cfg)
+	if err != nil || cfg.Model == nil {
+		return nil, err
 	}
 	l, err := newLayout(cfg, choices)
 	if err != nil {
 		return nil, err
 	}
-	stages, layers, err := networkStages(cfg, l)
-	if err != nil {
-		return nil, err
-	}
-	names, block := make([]string, len(stages)), 0
-	for s, stage := range stages {
-		names[s] = layerNames(layers[stage.First:stage.End], &block)
+	names, block := make([]string, l.stages()), 0
+	for s, stage := range l.cut.stages {
+		part := &l.cut.parts[stage.Part]
+		if part.Seat != network.Dealt {
+			names[s] = part.Name
+			continue
+		}
+		if stage.First == 0 {
+			block = 0
+		}
+		names[s] = layerNames(part.Layers[stage.First:stage.End], &block)
+		if part.Name != "" {
+			names[s] = part.Name + ": " + names[s]
+		}
 	}
 	return names, nil
 }

@@ -12,17 +12,23 @@ import (
 // they come from, and where they sit.
 type layout struct {
 	chunks  int     // stages made of each stage of the configuration
+	origins []int   // by stage: the stage of the configuration that it is a chunk of
+	dealt   []int   // the stages that are chunks of stages of the configuration, in their order
 	after   [][]int // by stage: the stages that it follows
 	devices [][]int // by stage: one device, or a gang
+	cut     *cut    // the network behind the stages; nil without a model
+
+	further [][][]int // by further route and stage
+	routeOf []int     // by micro-batch; nil for a single route
 }
 
 // origin returns the stage of the configuration that a stage is a chunk of.
-func (l *layout) origin(stage int) int { return stage / l.chunks }
+func (l *layout) origin(stage int) int { return l.origins[stage] }
 
 // stages returns the number of stages.
 func (l *layout) stages() int { return len(l.devices) }
 
-// newLayout applies SplitStages and Placement.
+// newLayout applies SplitStages and Placement, and cuts a model into the stages.
 func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 	l := &layout{chunks: max(choices.SplitStages, 1)}
 	if choices.SplitStages != 0 {
@@ -30,9 +36,21 @@ func newLayout(cfg *config.Config, choices Choices) (*layout, error) {
 			return nil, err
 		}
 	}
-	var err error
-	if l.devices, err = place(cfg, l.chunks*cfg.Stages, choices.Placement); err != nil {
+	devices, err := place(cfg, l.chunks*cfg.Stages, choices.Placement)
+	if err != nil {
 		return nil, err
+	}
+	routes, err := l.routes(cfg, choices, devices)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Model != nil {
+		return l, l.cutModel(cfg, choices, routes)
+	}
+	l.devices, l.further, l.origins = devices, routes[1:], make([]int, len(devices))
+	for s := range l.origins {
+		l.origins[s] = s / l.chunks
+		l.dealt = append(l.dealt, s)
 	}
 	l.connect(cfg.Edges)
 	return l, nil
@@ -48,9 +66,9 @@ func checkSplit(cfg *config.Config, chunks int) error {
 			at(cfg.Locate("stages", "devices"))
 	case chunks == 1:
 		return nil
-	case !isChain(cfg):
+	case cfg.Model == nil && !isChain(cfg):
 		return splitError(chunks, "the stages do not form a chain", "leave edges out, or write the chunks as stages").
-			at(cfg.Locate("edges", "profile.edges", "model.kind"))
+			at(cfg.Locate("edges", "profile.edges"))
 	}
 	for s, c := range cfg.Costs {
 		if c.BackwardWeight != nil && !c.SendsGradient() {
@@ -83,13 +101,17 @@ func place(cfg *config.Config, stages int, name string) ([][]int, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case rule == config.Vee:
+	return layOut(config.Placement{Rule: rule, Devices: cfg.Placement.Devices}, stages, devices)
+}
+
+// layOut returns the devices of each of so many stages. A list is repeated, and
+// linear goes on as loop does.
+func layOut(p config.Placement, stages, devices int) ([][]int, error) {
+	switch p.Rule {
+	case config.Vee:
 		return model.VPlacement(stages, devices)
-	case rule == config.Listed:
-		return repeat(cfg.Placement.Devices, stages), nil
-	case name != "" && rule == config.Linear:
-		return model.LinearPlacement(stages, devices)
+	case config.Listed:
+		return repeat(p.Devices, stages), nil
 	}
 	return model.LoopPlacement(stages, devices), nil
 }
@@ -102,6 +124,9 @@ func checkPlacement(cfg *config.Config, rule config.PlacementRule, stages int) e
 	}
 	if rule != config.Linear && rule != config.Loop && rule != config.Vee {
 		return refuse("it is not known", "use linear, loop or v")
+	}
+	if len(cfg.Routes) > 0 {
+		return refuse("the configuration has routes, each with a placement of its own", "leave the routes out").at(cfg.Locate("routes"))
 	}
 	devices := len(cfg.Devices)
 	counts := fmt.Sprintf("not %d on %d", stages, devices)

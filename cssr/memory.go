@@ -14,6 +14,9 @@ import (
 // along one canonical order of its rows. All devices agree on that order, so the
 // oldest micro-batch can always go on, and the decoder never gets stuck.
 //
+// Behind a barrier (see levels) the customers are the micro-batches of each level,
+// level by level: no micro-batch gets through before all have come to the barrier.
+//
 // The test is a little stricter than needed: it rejects states from which only
 // some other order of completion leads out.
 type memory struct {
@@ -24,31 +27,38 @@ type memory struct {
 	walk    [][]int32     // by device: its rows that use memory, in canonical order
 	walks   [][][]int32   // by canon
 	routes  int
+	barrier barriers
 }
 
 // MemoryError reports that one micro-batch alone, completed along the canonical
-// orders that the decoder knows, needs more memory than a device has. Amounts
-// are in memory units and include static memory. In a chain of stages no order
-// needs less; in other stage graphs some order may.
+// orders that the decoder knows, needs more memory than a device has; or that all
+// do that a barrier keeps in flight together. Amounts are in memory units and
+// include static memory. In a chain of stages no order needs less; in other stage
+// graphs some order may.
 type MemoryError struct {
 	Device      int
 	Need, Limit model.Bytes
+	Barrier     bool
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("device %d: a single micro-batch needs %d units of memory, the limit is %d", e.Device, e.Need, e.Limit)
+	what := "a single micro-batch needs"
+	if e.Barrier {
+		what = "the micro-batches that wait together need"
+	}
+	return fmt.Sprintf("device %d: %s %d units of memory, the limit is %d", e.Device, what, e.Need, e.Limit)
 }
 
-func (m *memory) init(p *model.Problem) {
+func (m *memory) init(p *model.Problem, level []int32) {
 	n := p.NumDevices()
 	m.limit, m.held, m.fresh = make([]model.Bytes, n), make([]model.Bytes, n), make([]model.Bytes, n)
 	m.walks = make([][][]int32, numCanons)
 	m.routes = p.Pipeline.NumRoutes()
+	m.barrier.init(p, level)
 }
 
-// reset empties the devices, finds their limits under the rule, and picks the
-// first canonical order along which a micro-batch alone fits.
-func (m *memory) reset(d *Decoder) error {
+// reset empties the devices and finds their limits under the rule.
+func (m *memory) reset(d *Decoder) {
 	m.limited = false
 	for dev := range m.limit {
 		m.limit[dev] = d.p.Limits[dev]
@@ -58,6 +68,11 @@ func (m *memory) reset(d *Decoder) error {
 		m.held[dev] = d.p.Statics[dev]
 		m.limited = m.limited || m.limit[dev] < model.Unlimited
 	}
+}
+
+// chooseWalk picks the first canonical order along which a micro-batch alone fits,
+// before the first operation starts.
+func (m *memory) chooseWalk(d *Decoder) error {
 	if !m.limited {
 		return nil
 	}
@@ -80,6 +95,9 @@ func (m *memory) reset(d *Decoder) error {
 
 // measure computes what a micro-batch alone needs along the current walks.
 func (m *memory) measure(d *Decoder) error {
+	if m.barrier.some() {
+		return m.measureLevels(d)
+	}
 	for dev := range m.limit {
 		m.fresh[dev] = 0
 		for route := range m.routes {
@@ -119,6 +137,9 @@ func (m *memory) admits(d *Decoder, dev, r int32, delta model.Delta) bool {
 	if max(during, after) > limit {
 		return false
 	}
+	if m.barrier.some() {
+		return m.needByLevel(d, dev, r) <= limit-after
+	}
 	return limit-after >= m.fresh[dev] || m.safe(d, dev, r, limit-after)
 }
 
@@ -135,7 +156,7 @@ func (m *memory) safe(d *Decoder, dev, r int32, free model.Bytes) bool {
 	}
 	for index := oldest; index < newest; index++ {
 		for route := range m.routes {
-			need, rest := m.remaining(d, dev, r, index, route)
+			need, rest := m.remaining(d, m.walk[dev], dev, r, index, route)
 			if need > free {
 				return false
 			}
@@ -157,8 +178,9 @@ func (m *memory) done(d *Decoder, q, r int32) int32 {
 }
 
 // remaining returns the most and the net memory that a micro-batch still takes.
-func (m *memory) remaining(d *Decoder, dev, r, index int32, route int) (need, held model.Bytes) {
-	for _, q := range m.walk[dev] {
+// The rows are those of a walk; row r counts as one operation ahead.
+func (m *memory) remaining(d *Decoder, walk []int32, dev, r, index int32, route int) (need, held model.Bytes) {
+	for _, q := range walk {
 		row := &d.p.Rows[q]
 		if row.Route != route || m.done(d, q, r) > index || index >= d.rows[q].count {
 			continue

@@ -1,122 +1,185 @@
 package cssr
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
 )
 
-// Point is a schedule of the space in the terms of its designer: what an actor
-// prefers among the operations that are ready, and how much it may have in
-// flight. The Decoder turns it into a plan by way of Rule.
+// Point is a schedule of the space: what shapes the problem, and how its actors
+// work through it. [Build] applies the choices, [Policy.Rule] the policy.
 type Point struct {
-	// Types ranks the computation types, the most urgent first. Types that are
-	// not listed follow in the order of the kind table.
-	Types []model.Kind
-
-	// Traversal ranks the stages of an actor among operations of one type.
-	Traversal Traversal
-
-	// Group is the number of micro-batches that an actor takes through all its
-	// stages, type by type, before the next ones; 0 puts all in one group.
-	Group int
-
-	// InFlight bounds, for each actor, the forwards that have started and whose
-	// gradient has not left their stage, over all its stages; nil or 0: no bound.
-	// The oldest micro-batch is exempt, so that a bound delays but never blocks.
-	InFlight []int
-
-	// Patience lets an actor wait for a more urgent operation that is known to
-	// become ready within Patience/8 of the duration of what it would start; 0: an
-	// actor never waits.
-	Patience int
-
-	// Memory lowers the memory limit of each actor; nil: as the problem.
-	Memory []model.Bytes
-
-	// Fuse chooses the fused backward by stage where the problem leaves the choice.
-	Fuse []bool
+	Choices Choices
+	Policy  Policy
 }
 
-// Traversal is the order in which an actor visits its stages.
-type Traversal uint8
-
-const (
-	// InOrder follows the data: forwards from early stages to late ones, gradients
-	// from late stages to early ones.
-	InOrder Traversal = iota
-	// DepthFirst prefers what is furthest along: late stages first in forwards,
-	// early stages first in gradients.
-	DepthFirst
-	// Oldest ignores the stage and prefers the micro-batch with the lowest index.
-	Oldest
-)
-
-// Rule translates the point for a problem.
-func (pt *Point) Rule(p *model.Problem) *Rule {
-	rule := NewRule(p)
-	micro, stages := int64(p.MicroBatches()), int64(len(p.Pipeline.Stages))
-	group := int64(pt.Group)
-	if group <= 0 || group > micro {
-		group = micro
-	}
-	// Weights of a mixed-radix number: type, group, stage, micro-batch; with
-	// Oldest: type, micro-batch, stage.
-	perStage := group
-	perGroup := perStage * stages
-	perType := perGroup * (micro/group + 2)
-	for r := range p.Rows {
-		row := &p.Rows[r]
-		place := pt.place(row, stages)
-		rule.Patience[r] = uint8(min(max(0, pt.Patience), maxPatience))
-		switch pt.Traversal {
-		case Oldest:
-			rule.Offset[r] = pt.rank(p, row.Kind)*micro*stages + place
-			rule.Slope[r] = stages
-		default:
-			rule.Offset[r] = pt.rank(p, row.Kind)*perType + place*perStage
-			rule.Slope[r] = 1
+// String writes the point in one line, such as
+//
+//	placement=v chunks=2 backward=split types=I>F>W in-flight=8,6,4,2 weights=fill
+//
+// What is as by default is left out; "*" is the point with nothing else.
+// [ParsePoint] is the inverse for every point that passes Check.
+func (pt *Point) String() string {
+	var words []string
+	for _, f := range pointFields {
+		if text := f.print(pt); text != "" {
+			words = append(words, f.key+"="+text)
+		}
+		if f.key == keyTypes {
+			for _, e := range pt.Policy.Exceptions {
+				words = append(words, typesKey(e.Actor, e.Phase)+"="+strings.Join(e.Types, ">"))
+			}
 		}
 	}
-	if pt.Traversal != Oldest && group < micro {
-		// Each group starts over with its first micro-batch.
-		rule.Group, rule.GroupStep = int(group), perGroup-group
+	if len(words) == 0 {
+		return "*"
 	}
-	rule.Actor, rule.Memory, rule.Fuse = actorCaps(pt.InFlight), pt.Memory, pt.Fuse
-	return rule
+	return strings.Join(words, " ")
 }
 
-// rank returns the place of a kind in the computation-type priority.
-func (pt *Point) rank(p *model.Problem, k model.Kind) int64 {
-	if i := slices.Index(pt.Types, k); i >= 0 {
-		return int64(i)
+// Check tests that the point is sound in itself, whatever problem it is for.
+// Error: *PolicyError.
+func (pt *Point) Check() error {
+	c := &pt.Choices
+	switch {
+	case c.Placement != "" && !slices.Contains(placements, c.Placement):
+		return &PolicyError{"placement", fmt.Sprintf("%.60q is not known", c.Placement), "use " + wordList(placements)}
+	case c.SplitStages < 0:
+		return &PolicyError{"chunks", fmt.Sprintf("%d is out of range", c.SplitStages), "write a number from 1 up"}
 	}
-	rank := len(pt.Types)
-	for other := range p.Kinds {
-		if other := model.Kind(other); other < k && !slices.Contains(pt.Types, other) {
-			rank++
-		}
-	}
-	return int64(rank)
+	return pt.Policy.check()
 }
 
-// place returns the place of a row's stage in the stage-traversal priority.
-func (pt *Point) place(row *model.Row, stages int64) int64 {
-	place := int64(max(row.Stage, 0))
-	gradient := row.Kind.CarriesGradient() || row.Kind == model.BackwardWeight
-	if gradient != (pt.Traversal == DepthFirst) {
-		return stages - 1 - place
+// keyTypes is the key of the priority of kinds.
+const keyTypes = "types"
+
+// typesKey returns the key of the priority of kinds for an actor in a phase.
+func typesKey(actor int, phase Phase) string {
+	key := keyTypes
+	if actor != AnyActor {
+		key += "@" + strconv.Itoa(actor)
 	}
-	return place
+	if phase != AnyPhase {
+		key += "." + phase.String()
+	}
+	return key
 }
 
-func actorCaps(limits []int) []int32 {
-	if limits == nil {
-		return nil
+// pointField is a part of a Point in its text form.
+type pointField struct {
+	key   string
+	print func(*Point) string // "" if as by default
+	parse func(*Point, span) error
+}
+
+// pointFields lists the parts in the order in which they print: the choices, then
+// the policy.
+var pointFields = []pointField{
+	{"placement", func(pt *Point) string { return pt.Choices.Placement },
+		func(pt *Point, s span) (err error) { pt.Choices.Placement, err = parseWord(s, placements); return }},
+	{"chunks", func(pt *Point) string { return unlessZero(pt.Choices.SplitStages) },
+		func(pt *Point, s span) (err error) { pt.Choices.SplitStages, err = parseCount(s); return }},
+	{"backward", printBackward, parseBackward},
+	{"objective", printObjective, parseObjective},
+	{keyTypes, func(pt *Point) string { return strings.Join(pt.Policy.Types, ">") },
+		func(pt *Point, s span) (err error) { pt.Policy.Types, err = parseTypes(s); return }},
+	{"traversal", func(pt *Point) string { return unlessFirst(traversalNames[:], pt.Policy.Traversal) },
+		func(pt *Point, s span) (err error) {
+			pt.Policy.Traversal, err = parseName[Traversal](s, traversalNames[:])
+			return
+		}},
+	{"group", func(pt *Point) string { return unlessZero(pt.Policy.Group) },
+		func(pt *Point, s span) (err error) { pt.Policy.Group, err = parseCount(s); return }},
+	{"in-flight", func(pt *Point) string { return joined(pt.Policy.InFlight, strconv.Itoa) },
+		func(pt *Point, s span) (err error) { pt.Policy.InFlight, err = parseList(s, parseCount); return }},
+	{"memory", func(pt *Point) string { return joined(pt.Policy.Memory, Share.String) },
+		func(pt *Point, s span) (err error) { pt.Policy.Memory, err = parseList(s, parseShare); return }},
+	{"patience", func(pt *Point) string { return joined(pt.Policy.Patience, Wait.String) },
+		func(pt *Point, s span) (err error) { pt.Policy.Patience, err = parseList(s, parseWait); return }},
+	{"weights", func(pt *Point) string { return pt.Policy.Weights.text() },
+		func(pt *Point, s span) (err error) { pt.Policy.Weights, err = parseWeights(s); return }},
+	{"fuse", func(pt *Point) string { return joined(pt.Policy.Fuse, yesNo) },
+		func(pt *Point, s span) (err error) { pt.Policy.Fuse, err = parseList(s, parseYesNo); return }},
+}
+
+var placements = []string{string(config.Linear), string(config.Loop), string(config.Vee)}
+
+// modeNames lists the modes of a backward by name.
+var modeNames = []string{model.Split: "split", model.Fused: "fused", model.Auto: "auto"}
+
+func printBackward(pt *Point) string {
+	if pt.Choices.Backward == nil {
+		return ""
 	}
-	caps := make([]int32, len(limits))
-	for d, n := range limits {
-		caps[d] = int32(min(max(0, n), 1<<30))
+	return pt.Choices.Backward.String()
+}
+
+func printObjective(pt *Point) string {
+	if pt.Choices.Objective == nil {
+		return ""
 	}
-	return caps
+	return pt.Choices.Objective.String()
+}
+
+// String writes the share as in memory=80%.
+func (s Share) String() string { return strconv.FormatInt(s.Number, 10) + s.Unit }
+
+// String writes the wait as in patience=2,W:8.
+func (w Wait) String() string {
+	if w.Kind == "" {
+		return strconv.Itoa(w.Eighths)
+	}
+	return w.Kind + ":" + strconv.Itoa(w.Eighths)
+}
+
+// text writes the policy as in weights=deferred:0,1,2,3; "" for the default.
+func (w Weights) text() string {
+	text := unlessFirst(weightNames[:], w.Mode)
+	if len(w.Most) > 0 {
+		text += ":" + joined(w.Most, strconv.Itoa)
+	}
+	return text
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func unlessZero(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func unlessFirst[T ~uint8](names []string, v T) string {
+	if v == 0 {
+		return ""
+	}
+	return nameAt(names, v)
+}
+
+// joined writes a list with commas.
+func joined[T any](list []T, text func(T) string) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = text(v)
+	}
+	return strings.Join(words, ",")
+}
+
+// wordList writes words as "a, b or c".
+func wordList(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -15,10 +15,10 @@ import (
 // o + s × index, so a rule can express a fixed precedence of kinds as well as a
 // periodic pattern.
 //
-// Offset, Slope, Cap and Patience have an entry for each row, Actor and Memory
-// for each device, Fuse for each stage, Order for each micro-batch; a nil slice
-// is all zero. Neither a rank nor a GroupStep may leave ±2^62 / operations, or
-// ranks may wrap.
+// Offset, Slope, Cap, Patience and each of Phased have an entry for each row,
+// Actor, Backlog and Memory for each device, Fuse for each stage, Order for each
+// micro-batch; a nil slice is all zero, but for Phased and Backlog. Neither a rank
+// nor a GroupStep may leave ±2^61 / operations, or ranks may wrap.
 type Rule struct {
 	Offset []int64
 	Slope  []int64
@@ -34,6 +34,15 @@ type Rule struct {
 	// has not left their stage, over all stages of the device; 0: no bound. The
 	// oldest micro-batch on the device is exempt.
 	Actor []int32
+
+	// Phased replaces Offset in a phase of the row's first device; nil: Offset holds.
+	// The entry of AnyPhase is not used.
+	Phased [numPhases][]int64
+
+	// Backlog bounds, by device, the outstanding gradients of weights: those whose
+	// stage has started the gradient of its input. While there are more, gradients of
+	// weights rank before all else. nil: no bound.
+	Backlog []int32
 
 	// Patience lets an actor wait: it does not start an operation if a better
 	// ranked one becomes ready within Patience/8 of that operation's duration. 0
@@ -82,6 +91,10 @@ func (r *Rule) check(p *model.Problem) error {
 		{"Cap", len(r.Cap), len(p.Rows)},
 		{"Patience", len(r.Patience), len(p.Rows)},
 		{"Actor", len(r.Actor), p.NumDevices()},
+		{"Backlog", len(r.Backlog), p.NumDevices()},
+		{"Phased", len(r.Phased[WarmUp]), len(p.Rows)},
+		{"Phased", len(r.Phased[Steady]), len(p.Rows)},
+		{"Phased", len(r.Phased[CoolDown]), len(p.Rows)},
 		{"Memory", len(r.Memory), p.NumDevices()},
 		{"Fuse", len(r.Fuse), len(p.Pipeline.Stages)},
 		{"Order", len(r.Order), p.MicroBatches()},
@@ -91,9 +104,6 @@ func (r *Rule) check(p *model.Problem) error {
 		}
 	}
 	for row := range p.Rows {
-		if p.Rows[row].Single {
-			return &RuleError{"rows", "of no micro-batch are not known to the decoder"}
-		}
 		if at(r.Patience, row) > maxPatience {
 			return &RuleError{"Patience", fmt.Sprintf("of row %d is %d, at most %d is sensible", row, r.Patience[row], maxPatience)}
 		}
@@ -125,6 +135,11 @@ func (r *Rule) chosen(row *model.Row) bool {
 	}
 	fused := len(r.Fuse) > 0 && r.Fuse[row.Stage]
 	return fused == (row.Choice == model.WhenFused)
+}
+
+// phased reports whether ranks differ by phase.
+func (r *Rule) phased() bool {
+	return r.Phased[WarmUp] != nil || r.Phased[Steady] != nil || r.Phased[CoolDown] != nil
 }
 
 func at[T any](list []T, i int) T {

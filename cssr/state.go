@@ -27,6 +27,7 @@ type rowState struct {
 	patience uint8
 	stored   bool // it takes or gives back memory
 	guarded  bool // memory or an in-flight bound may stand in its way
+	whole    bool // it waits for all operations of some row
 }
 
 // rowGuard is what a step needs only of rows that use memory or are bounded.
@@ -35,6 +36,7 @@ type rowGuard struct {
 	release int32       // capped forwards: the row whose start takes a micro-batch out of flight; else -1
 	cap     int32
 	flight  int32 // what a start adds to the forwards in flight on its devices
+	backlog int32 // what a start adds to the outstanding gradients of weights
 	takes   bool  // some device has to have room
 }
 
@@ -45,7 +47,11 @@ type deviceState struct {
 	idle  model.Time // since its first operation
 	work  model.Time // duration of the operations that it has not started
 
-	flight int32 // forwards in flight, counted if the rule bounds them
+	// Counted if the rule asks for it.
+	flight   int32 // forwards in flight
+	backlog  int32 // outstanding gradients of weights
+	forwards int32 // that have not started
+	phase    Phase
 }
 
 // tabulate copies the rows of the problem into flat tables.
@@ -64,6 +70,7 @@ func (d *Decoder) tabulate() {
 			s.stored, g.delta = true, row.Memory[0]
 			g.takes = slices.ContainsFunc(row.Memory, func(m model.Delta) bool { return m.AtStart > 0 || m.AtEnd > 0 })
 		}
+		s.whole = row.Single || slices.ContainsFunc(row.Preds, func(q model.Pred) bool { return p.Rows[q.Row].Single })
 		s.preds, s.succs = int32(len(d.preds)), int32(len(d.succs))
 		d.preds = append(d.preds, row.Preds...)
 		d.succs = append(d.succs, p.Succs[r]...)
@@ -93,16 +100,24 @@ func (d *Decoder) reset() {
 		d.live[dev] = d.live[dev][:0]
 		d.order[dev] = d.order[dev][:0]
 	}
+	d.counts = len(d.rule.Actor) > 0 || len(d.rule.Backlog) > 0 || d.rule.phased()
 	for r := range d.rows {
 		d.resetRow(r)
 	}
 	if len(d.rule.Cap) > 0 || len(d.rule.Actor) > 0 {
 		d.findReleases()
 	}
+	if len(d.rule.Backlog) > 0 {
+		d.findBacklog()
+	}
+	if d.rule.phased() {
+		d.resetPhases()
+	}
 	for r := range d.rows {
 		d.refresh(int32(r))
 	}
-	d.agenda.reset(p.NumDevices(), d.decidesByReadiness())
+	// A trace is told in the order of time, which a calendar does not keep.
+	d.agenda.reset(p.NumDevices(), d.trace == nil && d.decidesByReadiness())
 }
 
 func (d *Decoder) resetRow(r int) {
@@ -110,7 +125,7 @@ func (d *Decoder) resetRow(r int) {
 	s.next, s.count = 0, 0
 	s.slope, s.patience = at(rule.Slope, r), at(rule.Patience, r)
 	s.guarded = g.takes && d.memory.limited
-	g.release, g.cap, g.flight = -1, at(rule.Cap, r), 0
+	g.release, g.cap, g.flight, g.backlog = -1, at(rule.Cap, r), 0, 0
 	if !rule.chosen(row) {
 		return
 	}
@@ -177,8 +192,8 @@ func (d *Decoder) findReleases() {
 			continue
 		}
 		release := d.releaseOf(&d.p.Rows[f])
-		if release < 0 {
-			continue
+		if release < 0 || d.level[release] != d.level[f] {
+			continue // behind a barrier, which needs all forwards first
 		}
 		d.guards[f].flight, d.guards[release].flight = 1, -1
 		if d.guards[f].cap > 0 {

@@ -14,18 +14,25 @@ func (d *draft) pipeline(cfg *config.Config) (*model.Pipeline, error) {
 	pl := &model.Pipeline{
 		Name:         cfg.Name,
 		MicroBatches: cfg.MicroBatches,
+		Routes:       d.routes,
 		Blocking:     cfg.Communication.Blocking,
 	}
 	for s := range d.stages {
 		from := &d.stages[s]
-		pl.Stages = append(pl.Stages, model.Stage{
-			After:    slices.Clone(from.after),
-			Replicas: []model.Replica{{Devices: slices.Clone(from.devices)}},
-			Backward: from.mode,
-		})
+		stage := model.Stage{After: slices.Clone(from.after), Backward: from.mode}
+		for _, r := range from.replicas {
+			stage.Replicas = append(stage.Replicas, model.Replica{Devices: slices.Clone(r.devices)})
+		}
+		pl.Stages = append(pl.Stages, stage)
 	}
 	for _, device := range cfg.Devices {
 		pl.Devices = append(pl.Devices, model.Device{Name: device.Name, Limit: model.Unlimited})
+	}
+	for _, name := range d.engines {
+		pl.Devices = append(pl.Devices, model.Device{Name: name, Limit: model.Unlimited, Engine: true})
+	}
+	for i := range d.operations {
+		pl.Operations = append(pl.Operations, d.operations[i].whole)
 	}
 	for _, set := range []func(*config.Config, *model.Pipeline) error{setFactors, d.setTimes, d.setSizes, d.checkStatic} {
 		if err := set(cfg, pl); err != nil {
@@ -60,34 +67,42 @@ func setFactors(cfg *config.Config, pl *model.Pipeline) error {
 func (d *draft) setTimes(cfg *config.Config, pl *model.Pipeline) error {
 	s, pairs := scale{cfg: cfg, what: "durations", unit: string(cfg.Unit)}, d.delays.sorted()
 	for i := range d.stages {
-		for k, t := range d.stages[i].durations {
-			s.see(t, max(pl.FactorScale, 1), d.times.site(k, d.stages[i].origin))
+		st := &d.stages[i]
+		for r := range st.replicas {
+			for k := range st.durations {
+				s.see(st.on(&st.replicas[r], k), max(pl.FactorScale, 1), d.times.site(k, st.origin))
+			}
 		}
 	}
 	s.see(d.delays.base, 1, d.delays.other)
 	for _, pair := range pairs {
 		s.see(d.delays.pairs[pair], 1, d.delays.site(pair))
 	}
+	d.seeOperationTimes(&s, pl.FactorScale)
 	for i := range d.stages {
-		pl.Stages[i].Replicas[0].Durations = d.wholeDurations(&s, i)
+		for r := range d.stages[i].replicas {
+			pl.Stages[i].Replicas[r].Durations = d.wholeDurations(&s, i, r)
+		}
 	}
 	pl.Latency = model.Time(s.steps(d.delays.base, d.delays.other))
 	for _, pair := range pairs {
 		t := model.Time(s.steps(d.delays.pairs[pair], d.delays.site(pair)))
 		pl.Links = append(pl.Links, model.Link{From: pair[0], To: pair[1], Latency: t})
 	}
+	d.setOperationTimes(&s, pl)
 	pl.TimeUnit = s.modelUnit(string(cfg.Unit))
 	return s.err
 }
 
-// wholeDurations returns the durations of a stage in ticks.
-func (d *draft) wholeDurations(s *scale, stage int) model.Durations {
+// wholeDurations returns the durations of a replica of a stage in ticks.
+func (d *draft) wholeDurations(s *scale, stage, replica int) model.Durations {
+	st := &d.stages[stage]
 	ticks := func(key int) model.Time {
-		t := d.stages[stage].durations[key]
+		t := st.on(&st.replicas[replica], key)
 		if t == nil {
 			return model.Absent
 		}
-		return model.Time(s.steps(t, d.times.site(key, d.stages[stage].origin)))
+		return model.Time(s.steps(t, d.times.site(key, st.origin)))
 	}
 	return model.Durations{
 		Forward:        ticks(forward),
@@ -109,6 +124,7 @@ func (d *draft) setSizes(cfg *config.Config, pl *model.Pipeline) error {
 			s.see(size, 1, d.sizes.site(k, d.stages[i].origin))
 		}
 	}
+	d.seeOperationSizes(&s)
 	for i, device := range cfg.Devices {
 		s.see(limitOf(device), 1, limitSite(i))
 	}
@@ -124,6 +140,7 @@ func (d *draft) setSizes(cfg *config.Config, pl *model.Pipeline) error {
 			pl.Devices[i].Limit = model.Bytes(s.steps(limit, limitSite(i)))
 		}
 	}
+	d.setOperationSizes(&s, pl)
 	pl.MemoryUnit = s.modelUnit(s.unit)
 	return s.err
 }

@@ -1,6 +1,8 @@
 package heuristics
 
 import (
+	"slices"
+
 	"github.com/flexpipe/flexpipe/model"
 )
 
@@ -9,11 +11,11 @@ import (
 // the chain first meets them.
 type chain struct {
 	p       *model.Problem
-	devices []int // by rank
-	chunks  int   // stages per rank
-	folded  bool  // every other run over the ranks goes backward
-	rows    []stageRows
-	micro   int // micro-batches
+	devices []int         // by rank
+	chunks  int           // stages per rank
+	folded  bool          // every other run over the ranks goes backward
+	rows    [][]stageRows // by route and stage
+	micro   int           // micro-batches
 }
 
 // stageRows are the rows of a stage; -1 where it has no such operation.
@@ -22,7 +24,25 @@ type stageRows struct{ forward, input, weight, full int }
 // ranks returns the number of devices that hold stages.
 func (c *chain) ranks() int { return len(c.devices) }
 
-// stage returns the stage that a rank holds as its chunk of that index.
+// route returns the route of a micro-batch.
+func (c *chain) route(m int) int {
+	if len(c.rows) == 1 || c.p.Pipeline.Routes == nil {
+		return 0
+	}
+	return c.p.Pipeline.Routes[m]
+}
+
+// along returns the place of a rank on a route: the second meets the ranks from the
+// last to the first.
+func (c *chain) along(route, rank int) int {
+	if route == 0 {
+		return rank
+	}
+	return c.ranks() - 1 - rank
+}
+
+// stage returns the stage that a rank holds on the first route as its chunk of that
+// index.
 func (c *chain) stage(rank, chunk int) int {
 	if c.folded && chunk%2 == 1 {
 		rank = c.ranks() - 1 - rank
@@ -62,12 +82,12 @@ func deviceOf(s *model.Stage) int { return s.Replicas[0].Devices[0] }
 // index finds the rows of each stage.
 func (c *chain) index() {
 	c.micro = c.p.MicroBatches()
-	c.rows = make([]stageRows, len(c.p.Pipeline.Stages))
-	for s := range c.rows {
-		c.rows[s] = stageRows{-1, -1, -1, -1}
+	c.rows = make([][]stageRows, c.p.Pipeline.NumRoutes())
+	for route := range c.rows {
+		c.rows[route] = slices.Repeat([]stageRows{{-1, -1, -1, -1}}, len(c.p.Pipeline.Stages))
 	}
 	for r := range c.p.Rows {
-		rows := &c.rows[c.p.Rows[r].Stage]
+		rows := c.of(&c.p.Rows[r])
 		switch c.p.Rows[r].Kind {
 		case model.Forward:
 			rows.forward = r
@@ -80,6 +100,12 @@ func (c *chain) index() {
 		}
 	}
 }
+
+// of returns the rows of the stage and the route of a row.
+func (c *chain) of(row *model.Row) *stageRows { return &c.rows[row.Route][row.Stage] }
+
+// at returns the rows of a stage that run a micro-batch.
+func (c *chain) at(stage, m int) *stageRows { return &c.rows[c.route(m)][stage] }
 
 // plan asks for the order of each rank in turn. Devices without stages get none.
 func (c *chain) plan(list func(rank int, o *deviceOrder)) *model.Plan {
@@ -105,13 +131,16 @@ func (o *deviceOrder) add(row, m int) {
 	}
 }
 
-func (o *deviceOrder) forward(stage, m int) { o.add(o.c.rows[stage].forward, m) }
-func (o *deviceOrder) input(stage, m int)   { o.add(o.c.rows[stage].input, m) }
-func (o *deviceOrder) weight(stage, m int)  { o.add(o.c.rows[stage].weight, m) }
+func (o *deviceOrder) forward(stage, m int) { o.add(o.c.at(stage, m).forward, m) }
+func (o *deviceOrder) input(stage, m int)   { o.add(o.c.at(stage, m).input, m) }
+func (o *deviceOrder) weight(stage, m int)  { o.add(o.c.at(stage, m).weight, m) }
 
-// backward lists the full backward, or what the stage has of its halves.
+// backward lists the full backward, or else what the stage has of its halves.
 func (o *deviceOrder) backward(stage, m int) {
-	o.add(o.c.rows[stage].full, m)
+	if full := o.c.at(stage, m).full; full >= 0 {
+		o.add(full, m)
+		return
+	}
 	o.input(stage, m)
 	o.weight(stage, m)
 }

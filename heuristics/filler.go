@@ -47,7 +47,7 @@ func newFiller(c *chain, hand *model.Plan, limit int, balance bool) *filler {
 // movable reports whether the operations of a row may be put off: weight
 // gradients that no operation of another device stands before.
 func (f *filler) movable(row *model.Row) bool {
-	return row.Kind == model.BackwardWeight && f.c.rows[row.Stage].input >= 0
+	return row.Kind == model.BackwardWeight && f.c.of(row).input >= 0
 }
 
 // run visits the devices in turn; each runs as far as its predecessors have run.
@@ -138,7 +138,7 @@ func (f *filler) add(d int, op model.OpID, ready model.Time) {
 // input to its device.
 func (f *filler) account(d int, op model.OpID) {
 	row := f.c.p.Row(op)
-	rows := &f.c.rows[row.Stage]
+	rows := f.c.of(row)
 	switch {
 	case row.Kind == model.Forward && max(rows.input, rows.weight) >= 0:
 		f.live[d]++

@@ -19,11 +19,46 @@ type setting struct {
 // problem returns the setting for a schedule, with chunks stages on each device
 // that take the costs given. Each forward takes one unit of memory.
 func (x setting) problem(s heuristics.Schedule, chunks int) *model.Problem {
-	return modelgen.Problem(modelgen.Spec{
+	return problemOf(s, modelgen.Spec{
 		Devices: x.p, MicroBatches: x.m, Placement: x.places(s, chunks), Backward: s.Backward, Objective: model.Span,
 		F: []model.Time{x.f}, I: []model.Time{x.i}, W: []model.Time{x.w}, Latency: x.c,
 		Activation: []model.Bytes{1},
 	})
+}
+
+// problemOf compiles a spec, with the second route that the schedule needs.
+func problemOf(s heuristics.Schedule, spec modelgen.Spec) *model.Problem {
+	pl := modelgen.Pipeline(spec)
+	if s.Bidirectional {
+		devices := make([]int, len(pl.Stages))
+		for i, st := range pl.Stages {
+			devices[len(devices)-1-i] = st.Replicas[0].Devices[0]
+		}
+		addReverse(pl, devices)
+	}
+	return compile(pl)
+}
+
+// addReverse lets the second half of the micro-batches run through copies of the
+// stages on the devices given.
+func addReverse(pl *model.Pipeline, devices []int) {
+	for s := range pl.Stages {
+		st := &pl.Stages[s]
+		st.Replicas = append(st.Replicas, model.Replica{Devices: devices[s : s+1], Durations: st.Replicas[0].Durations})
+	}
+	pl.Routes = make([]int, pl.MicroBatches)
+	for m := (pl.MicroBatches + 1) / 2; m < pl.MicroBatches; m++ {
+		pl.Routes[m] = 1
+	}
+}
+
+// compile panics on a pipeline that does not compile: that is a mistake of the test.
+func compile(pl *model.Pipeline) *model.Problem {
+	p, err := model.Compile(pl)
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 // places returns the placement of that many stages on each device.

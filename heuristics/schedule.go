@@ -5,9 +5,8 @@ import "github.com/flexpipe/flexpipe/model"
 // Schedule is a named schedule of the literature: a fixed recipe for the order
 // of the operations on each device.
 //
-// The orders of gpipe, 1f1b, interleaved, looped-bfs, zb-h1 and zb-h2 depend on
-// the shape alone: devices, stages and micro-batches. zbv, v-half and v-min
-// fix the forward and backward input passes in the same way, and place the
+// The orders depend on the shape alone (devices, stages and micro-batches), but
+// for zbv, v-half and v-min. These fix the forward and backward input passes in the same way, and place the
 // weight gradients by the costs, within the memory limits if these suffice for
 // the hand-made place. None of them is optimal beyond the costs that its paper
 // assumes.
@@ -21,7 +20,13 @@ type Schedule struct {
 	Peak      string     // largest number of live stage activations on device d
 	Backward  model.Mode // how the stages with both halves of a backward should be compiled
 
+	// Bidirectional says that micro-batches take two routes: one as in Placement,
+	// and one through a second copy of the stages that meets the devices in
+	// reverse.
+	Bidirectional bool
+
 	chunks int  // stages per device; 0 for any number
+	even   bool // with chunks 0: any even number
 	weighs bool // looks at costs, which takes much longer than to list an order
 	build  func(*chain) (*model.Plan, error)
 }
@@ -100,13 +105,35 @@ func Schedules() []Schedule {
 			Makespan: "6M+3P+3⌈P/3⌉-7 for P > 2 from M = 2P up", Peak: "2⌊(P+4)/3⌋",
 			Backward: model.Split, chunks: 2, weighs: true, build: vMin,
 		},
+		{
+			Name: "hanayo", Title: "Waves over the devices (Hanayo)",
+			Paper:     "Liu, Cheng, Zhou, You: Hanayo: Harnessing Wave-like Pipeline Parallelism for Enhanced Large Model Training Efficiency, SC 2023, arXiv:2308.15762; the order is our reading of it",
+			Placement: "v", Shapes: "an even number v of stages per device, v/2 waves, any M",
+			Makespan: "3Mv+2(P-1)(M/P+1) for M a multiple of P", Peak: "P(v-1)+1+d for M a multiple of P",
+			Backward: model.Fused, even: true, build: listed(hanayo),
+		},
+		{
+			Name: "chimera", Title: "Two directions at once, rounds of P micro-batches (Chimera)",
+			Paper:     "Li, Hoefler: Chimera: Efficiently Training Large-Scale Neural Networks with Bidirectional Pipelines, SC 2021, arXiv:2107.06925, sections 3.1 and 3.5",
+			Placement: "linear", Shapes: "two stages per device, one of each direction, P even, any M; half of the micro-batches go down and half up",
+			Makespan: "(4P-2)M/P+P-2 for M a multiple of P", Peak: "P/2+1+min(d, P-1-d) for M a multiple of P",
+			Backward: model.Fused, Bidirectional: true, chunks: 1, build: listed(chimera),
+		},
+		{
+			Name: "dualpipev", Title: "DualPipe cut in half and folded into a V (DualPipeV)",
+			Paper:     "DeepSeek-AI: DeepSeek-V3 Technical Report, 2024, arXiv:2412.19437, section 3.2.1, and its DualPipe repository",
+			Placement: "v", Shapes: "two stages per device, M >= 2P",
+			Makespan: "6M+P-1; 6M+2(P-1) where the two halves of a pair start and end together", Peak: "2P+1",
+			Backward: model.Auto, chunks: 2, build: dualPipeV,
+		},
 	}
 }
 
 // Build returns the plan of the schedule for p, with every operation that p has.
-// The plan may exceed memory limits. Where p was compiled with another mode than
-// s.Backward, a schedule that names full backward passes runs the two halves one
-// right after the other.
+// The plan may exceed memory limits. Where p leaves the choice, it takes the full
+// backward passes that the schedule names, and the halves. Where p has the halves
+// only, a schedule that names full backward passes runs the two one right after
+// the other.
 //
 // Cost O(operations) time and memory; zbv, v-half and v-min take up to some
 // hundred times longer, growing with the square of the devices. Error: a

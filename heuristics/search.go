@@ -94,9 +94,7 @@ func Search(ctx context.Context, p *model.Problem, o Options) (*Result, error) {
 		s.polish(ctx)
 	}
 	if s.p.HasChoice && s.best.Value > s.o.Target {
-		if value := fuse(ctx, s.p, s.best.Plan, s.best.Value, s.o.Tries); value < s.best.Value {
-			s.best = &Result{Plan: s.best.Plan, Value: value, Rule: s.best.Rule + ", then fused here and there"}
-		}
+		s.fuse(ctx)
 	}
 	tries := s.tries
 	if err := s.saveMemory(ctx); err != nil {
@@ -366,6 +364,24 @@ func (s *search) polish(ctx context.Context) {
 		}
 	}
 	s.report()
+}
+
+// fuse improves the choices of the best plan, and of the best that rules gave, which
+// may be far from it where that is a named schedule.
+func (s *search) fuse(ctx context.Context) {
+	starts := []Result{*s.best}
+	if r := s.elite[0]; r.plan != nil && r.plan != s.best.Plan {
+		starts = append(starts, Result{Plan: r.plan, Value: r.value, Rule: r.recipe.String()})
+	}
+	values := make([]model.Time, len(starts))
+	s.parallel(len(starts), func(_, i int) {
+		values[i] = fuse(ctx, s.p, starts[i].Plan, starts[i].Value, s.o.Tries)
+	})
+	for i, r := range starts {
+		if values[i] < s.best.Value {
+			s.best = &Result{Plan: r.Plan, Value: values[i], Rule: r.Rule + ", then fused here and there"}
+		}
+	}
 }
 
 // parallel calls do for each i below n, on several goroutines; each knows its

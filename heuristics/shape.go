@@ -27,19 +27,24 @@ func newChain(s Schedule, p *model.Problem) (*chain, error) {
 		}
 	}
 	c := &chain{p: p}
-	if !c.lay(s.Placement) || s.chunks != 0 && c.chunks != s.chunks {
+	if !c.lay(s.Placement) || s.chunks != 0 && c.chunks != s.chunks || s.even && c.chunks%2 != 0 {
 		return nil, s.misplaced(p, len(c.devices))
+	}
+	if s.Bidirectional {
+		if err := c.checkReverse(s); err != nil {
+			return nil, err
+		}
 	}
 	c.index()
 	return c, nil
 }
 
 // checkStages tests that the stages form a chain, and that each sits on one
-// device.
+// device, or on one for each route.
 func checkStages(s Schedule, p *model.Problem) error {
 	for i, st := range p.Pipeline.Stages {
 		switch {
-		case len(st.Replicas) > 1:
+		case len(st.Replicas) > 1 && !s.Bidirectional:
 			return &ShapeError{s.Name, "one place for each stage", fmt.Sprintf("stage %d in %d replicas", i, len(st.Replicas)), "use one route"}
 		case len(st.Replicas[0].Devices) > 1:
 			return &ShapeError{s.Name, "stages on one device each", fmt.Sprintf("a gang: stage %d on %d devices", i, len(st.Replicas[0].Devices)), "place the stage on one device, or use --mode heuristic"}
@@ -48,6 +53,35 @@ func checkStages(s Schedule, p *model.Problem) error {
 		}
 	}
 	return nil
+}
+
+// checkReverse tests that there are two routes, the second of which meets the
+// ranks from the last to the first, and an even number of ranks.
+func (c *chain) checkReverse(s Schedule) error {
+	refuse := func(got string) error {
+		return &ShapeError{s.Name, "two routes, each the reverse of the other", got, "list the placement and its reverse under routes"}
+	}
+	if n := c.ranks(); n%2 != 0 {
+		return &ShapeError{s.Name, "an even number of devices", model.Plural(n, "device"), "use one device more or less"}
+	}
+	if n := c.p.Pipeline.NumRoutes(); n != 2 {
+		return refuse(model.Plural(n, "route"))
+	}
+	for i, st := range c.p.Pipeline.Stages {
+		back := st.Replicas[len(st.Replicas)-1].Devices
+		if want := c.devices[c.along(1, i)]; len(back) != 1 || back[0] != want {
+			return refuse(fmt.Sprintf("stage %d of the second on %s, not %d", i, deviceList(back), want))
+		}
+	}
+	return nil
+}
+
+// deviceList names the devices of a replica.
+func deviceList(devices []int) string {
+	if len(devices) == 1 {
+		return fmt.Sprintf("device %d", devices[0])
+	}
+	return fmt.Sprintf("devices %v", devices)
 }
 
 // stageList names stages, or none.
@@ -60,9 +94,6 @@ func stageList(stages []int) string {
 
 // checkRows tests that every operation has a place in a named schedule.
 func checkRows(s Schedule, p *model.Problem) error {
-	if p.HasChoice {
-		return &ShapeError{s.Name, "backward: " + s.Backward.String(), "backward: auto", "set one mode for all stages"}
-	}
 	for r := range p.Rows {
 		row := &p.Rows[r]
 		switch {
@@ -70,8 +101,8 @@ func checkRows(s Schedule, p *model.Problem) error {
 			return &ShapeError{s.Name, "communication mode: overlapped", "mode: blocking", "named schedules place no blocking transfers; use --mode heuristic"}
 		case row.Kind > model.BackwardFull || row.Single || row.Stage < 0:
 			return &ShapeError{s.Name, "forward and backward operations only", p.Kinds[row.Kind].Name, "use --mode heuristic"}
-		case row.Kind == model.BackwardFull && s.Backward == model.Split:
-			return &ShapeError{s.Name, "backward: split", fmt.Sprintf("stage %d with a full backward", row.Stage), "give backward_input and backward_weight apart and set backward: split"}
+		case row.Kind == model.BackwardFull && row.Choice == model.Always && s.Backward != model.Fused:
+			return &ShapeError{s.Name, "backward: " + s.Backward.String(), fmt.Sprintf("stage %d with a full backward only", row.Stage), "give backward_input and backward_weight apart and set backward: " + s.Backward.String()}
 		}
 	}
 	return nil
@@ -83,8 +114,7 @@ func (s Schedule) misplaced(p *model.Problem, devices int) error {
 	e := &ShapeError{Schedule: s.Name, Got: fmt.Sprintf("%s with %s on %s",
 		placed, model.Plural(stages, "stage"), model.Plural(devices, "device"))}
 	if s.chunks == 0 {
-		e.Needs = fmt.Sprintf("placement: %s with as many stages on each device", s.Placement)
-		e.Fix = fmt.Sprintf("set placement: %s and make stages a multiple of %d", s.Placement, devices)
+		s.misplacedChunks(e, stages, devices)
 		return e
 	}
 	needed := s.chunks * devices
@@ -97,6 +127,20 @@ func (s Schedule) misplaced(p *model.Problem, devices int) error {
 		e.Fix += fmt.Sprintf("; if --split-stages made them %d, leave it out", stages)
 	}
 	return e
+}
+
+// misplacedChunks is misplaced for a schedule with any number of stages per device,
+// or any even one.
+func (s Schedule) misplacedChunks(e *ShapeError, stages, devices int) {
+	number, multiple := "as many stages", devices
+	if s.even {
+		number, multiple = "an even number of stages, the same", 2*devices
+	}
+	e.Needs = fmt.Sprintf("placement: %s with %s on each device", s.Placement, number)
+	e.Fix = fmt.Sprintf("set placement: %s and make stages a multiple of %d", s.Placement, multiple)
+	if s.even && stages == devices {
+		e.Fix += ", or divide each stage with --split-stages 2"
+	}
 }
 
 // lacking names what must still be set: the placement, the number of stages or both.

@@ -27,7 +27,7 @@ func TestLookup(t *testing.T) {
 		}
 		names = append(names, s.Name)
 	}
-	want := "gpipe 1f1b interleaved looped-bfs zb-h1 zb-h2 zbv v-half v-min"
+	want := "gpipe 1f1b interleaved looped-bfs zb-h1 zb-h2 zbv v-half v-min hanayo chimera dualpipev"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("names %s, want %s", got, want)
 	}
@@ -42,7 +42,7 @@ func TestLookupSuggests(t *testing.T) {
 		}
 	}
 	_, err := heuristics.Lookup("zb-h")
-	want := `unknown schedule "zb-h", did you mean "zb-h1"? (known: gpipe, 1f1b, interleaved, looped-bfs, zb-h1, zb-h2, zbv, v-half, v-min)`
+	want := `unknown schedule "zb-h", did you mean "zb-h1"? (known: gpipe, 1f1b, interleaved, looped-bfs, zb-h1, zb-h2, zbv, v-half, v-min, hanayo, chimera, dualpipev)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -90,12 +90,8 @@ var misfits = []misfit{
 		"schedule interleaved needs placement: loop with as many stages on each device, the configuration has an irregular placement with 3 stages on 2 devices: set placement: loop and make stages a multiple of 2",
 	},
 	{
-		"zb-h1", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Auto}, nil,
-		"schedule zb-h1 needs backward: split, the configuration has backward: auto: set one mode for all stages",
-	},
-	{
 		"zb-h1", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Fused}, nil,
-		"schedule zb-h1 needs backward: split, the configuration has stage 0 with a full backward: give backward_input and backward_weight apart and set backward: split",
+		"schedule zb-h1 needs backward: split, the configuration has stage 0 with a full backward only: give backward_input and backward_weight apart and set backward: split",
 	},
 	{
 		"gpipe", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Fused, Blocking: true, Latency: 1}, nil,
@@ -125,6 +121,45 @@ var misfits = []misfit{
 			pl.Routes = []int{0, 1}
 		},
 		"schedule gpipe needs one place for each stage, the configuration has stage 0 in 2 replicas: use one route",
+	},
+	{
+		"hanayo", modelgen.Spec{Devices: 4, MicroBatches: 8, Backward: model.Fused}, nil,
+		"schedule hanayo needs placement: v with an even number of stages, the same on each device, the configuration has placement: linear with 4 stages on 4 devices: set placement: v and make stages a multiple of 8, or divide each stage with --split-stages 2",
+	},
+	{
+		"hanayo", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Fused, Placement: v(6, 2)}, nil,
+		"schedule hanayo needs placement: v with an even number of stages, the same on each device, the configuration has placement: v with 6 stages on 2 devices: set placement: v and make stages a multiple of 4",
+	},
+	{
+		"dualpipev", modelgen.Spec{Devices: 4, MicroBatches: 7, Backward: model.Auto, Placement: v(8, 4)}, nil,
+		"schedule dualpipev needs micro_batches: 8 at least on 4 devices, the configuration has micro_batches: 7: set micro_batches: 8 or more",
+	},
+	{
+		"dualpipev", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Auto}, nil,
+		"schedule dualpipev needs placement: v with stages: 4, the configuration has placement: linear with 2 stages on 2 devices: set placement: v and stages: 4, or divide each stage with --split-stages 2",
+	},
+	{
+		"dualpipev", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Fused, Placement: v(4, 2)}, nil,
+		"schedule dualpipev needs backward: auto, the configuration has stage 0 with a full backward only: give backward_input and backward_weight apart and set backward: auto",
+	},
+	{
+		"chimera", modelgen.Spec{Devices: 4, MicroBatches: 8, Backward: model.Fused}, nil,
+		"schedule chimera needs two routes, each the reverse of the other, the configuration has 1 route: list the placement and its reverse under routes",
+	},
+	{
+		"chimera", modelgen.Spec{Devices: 3, MicroBatches: 6, Backward: model.Fused},
+		func(pl *model.Pipeline) { addReverse(pl, []int{2, 1, 0}) },
+		"schedule chimera needs an even number of devices, the configuration has 3 devices: use one device more or less",
+	},
+	{
+		"chimera", modelgen.Spec{Devices: 4, MicroBatches: 8, Backward: model.Fused},
+		func(pl *model.Pipeline) { addReverse(pl, []int{3, 1, 2, 0}) },
+		"schedule chimera needs two routes, each the reverse of the other, the configuration has stage 1 of the second on device 1, not 2: list the placement and its reverse under routes",
+	},
+	{
+		"chimera", modelgen.Spec{Devices: 2, MicroBatches: 8, Backward: model.Fused, Placement: model.LoopPlacement(4, 2)},
+		func(pl *model.Pipeline) { addReverse(pl, []int{1, 0, 1, 0}) },
+		"schedule chimera needs placement: linear with stages: 2, the configuration has placement: loop with 4 stages on 2 devices: set placement: linear and stages: 2; if --split-stages made them 4, leave it out",
 	},
 }
 
@@ -178,7 +213,7 @@ func TestRelabelledDevices(t *testing.T) {
 		for _, st := range place {
 			spec.Placement = append(spec.Placement, []int{relabel[st.Replicas[0].Devices[0]]})
 		}
-		p := modelgen.Problem(spec)
+		p := problemOf(s, spec)
 		plan, err := s.Build(p)
 		if err != nil {
 			t.Errorf("%s: %v", s.Name, err)
@@ -198,7 +233,10 @@ func TestOtherCosts(t *testing.T) {
 		for range 200 {
 			p, v := 1+r.IntN(6), chunksOf(s)[r.IntN(len(chunksOf(s)))]
 			spec := uneven(r, s, p, v)
-			problem := modelgen.Problem(spec)
+			if !legal(s, p, spec.MicroBatches) {
+				continue
+			}
+			problem := problemOf(s, spec)
 			plan, err := s.Build(problem)
 			if err != nil {
 				t.Fatalf("%s: %v", s.Name, err)
@@ -237,22 +275,72 @@ func uneven(r *rand.Rand, s heuristics.Schedule, p, v int) modelgen.Spec {
 	return spec
 }
 
-// TestOtherMode says that a schedule of full backward passes runs the halves of a
-// split problem one right after the other.
+// otherModes are orders of schedules for a problem in another mode than theirs: with
+// halves only, the two run one right after the other; with a choice, each schedule
+// takes what it names.
+var otherModes = []struct {
+	schedule string
+	chunks   int
+	mode     model.Mode
+	p, m     int
+	want     string
+}{
+	{"1f1b", 1, model.Split, 2, 2, "[[0F0 0F1 0I0 0W0 0I1 0W1] [1F0 1I0 1W0 1F1 1I1 1W1]]"},
+	{"1f1b", 1, model.Auto, 2, 2, "[[0F0 0F1 0B0 0B1] [1F0 1B0 1F1 1B1]]"},
+	{"zb-h1", 1, model.Auto, 2, 2, "[[0F0 0F1 0I0 0W0 0I1 0W1] [1F0 1I0 1F1 1I1 1W0 1W1]]"},
+	{"zbv", 2, model.Auto, 1, 1, "[[0F0 1F0 1I0 1W0 0I0 0W0]]"},
+	{"hanayo", 2, model.Split, 1, 1, "[[0F0 1F0 1I0 1W0 0I0 0W0]]"},
+	{"dualpipev", 2, model.Auto, 1, 2, "[[0F0 1F0 0F1 1B0 1F1 0B0 1B1 0I1 0W1]]"},
+	{"dualpipev", 2, model.Split, 1, 2, "[[0F0 1F0 0F1 1I0 1W0 1F1 0I0 0W0 1I1 1W1 0I1 0W1]]"},
+	{"chimera", 1, model.Auto, 2, 2, "[[0F0 1F1 1B1 0B0] [0F1 1F0 1B0 0B1]]"},
+}
+
 func TestOtherMode(t *testing.T) {
-	s, err := heuristics.Lookup("1f1b")
+	for _, c := range otherModes {
+		s, err := heuristics.Lookup(c.schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := modelgen.Spec{Devices: c.p, MicroBatches: c.m, Backward: c.mode, Placement: setting{p: c.p}.places(s, c.chunks)}
+		p := problemOf(s, spec)
+		plan, err := s.Build(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge(t, p, plan)
+		if got := fmt.Sprint(rowsOf(p, plan)); got != c.want {
+			t.Errorf("%s in mode %s: got %s, want %s", c.schedule, c.mode, got, c.want)
+		}
+	}
+}
+
+// TestChimeraTakesAnyRoutes judges Chimera with micro-batches on either route by
+// chance, also all on one.
+func TestChimeraTakesAnyRoutes(t *testing.T) {
+	s, err := heuristics.Lookup("chimera")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := modelgen.Unit(2, 2)
-	plan, err := s.Build(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	judge(t, p, plan)
-	want := "[[0F0 0F1 0I0 0W0 0I1 0W1] [1F0 1I0 1W0 1F1 1I1 1W1]]"
-	if got := fmt.Sprint(rowsOf(p, plan)); got != want {
-		t.Errorf("got %s, want %s", got, want)
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		p := 2 * (1 + r.IntN(4))
+		pl := *setting{p, 1 + r.IntN(20), 1, 1, 1, ticks(r.IntN(2))}.problem(s, 1).Pipeline
+		share := r.IntN(5)
+		for m := range pl.Routes {
+			pl.Routes[m] = 0
+			if r.IntN(4) < share {
+				pl.Routes[m] = 1
+			}
+		}
+		if share == 0 {
+			pl.Routes = nil
+		}
+		problem := compile(&pl)
+		plan, err := s.Build(problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge(t, problem, plan)
 	}
 }
 

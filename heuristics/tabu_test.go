@@ -68,8 +68,12 @@ func TestTabuImproves(t *testing.T) {
 // before the next begins, and demands the closed form.
 func TestTabuFindsTheOptimum(t *testing.T) {
 	p := modelgen.Unit(3, 4)
-	point := cssr.Point{Types: []model.Kind{model.BackwardWeight, model.BackwardInput}, InFlight: []int{1, 1, 1}}
-	out, err := cssr.NewDecoder(p).Decode(context.Background(), point.Rule(p), 0)
+	point := cssr.Policy{Types: []string{"W", "I"}, InFlight: []int{1}}
+	rule, err := point.Rule(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cssr.NewDecoder(p).Decode(context.Background(), rule, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

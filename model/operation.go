@@ -196,6 +196,28 @@ func (pl *Pipeline) checkLetters() error {
 	return nil
 }
 
+// RealDevices returns the number of devices that are no engines.
+func (pl *Pipeline) RealDevices() int {
+	n := 0
+	for i := range pl.Devices {
+		if !pl.Devices[i].Engine {
+			n++
+		}
+	}
+	return n
+}
+
+// DeviceCounts says how many devices and engines there are, such as "4 devices" or
+// "4 devices, 1 engine".
+func (pl *Pipeline) DeviceCounts() string {
+	devices := pl.RealDevices()
+	text := Plural(devices, "device")
+	if engines := len(pl.Devices) - devices; engines > 0 {
+		text += ", " + Plural(engines, "engine")
+	}
+	return text
+}
+
 // enginesOnly reports whether all the given devices are engines, and there are any.
 func (pl *Pipeline) enginesOnly(devices []int) bool {
 	for _, d := range devices {

@@ -73,6 +73,9 @@ func TestOffload(t *testing.T) {
 		t.Errorf("makespan %d, peaks %d and %d, engine busy %d; want 18, 8, 0, 12",
 			m.Makespan, m.Devices[0].Peak, m.Devices[1].Peak, m.Devices[1].Busy)
 	}
+	if got := pl.DeviceCounts(); got != "1 device, 1 engine" {
+		t.Errorf("counts: %s", got)
+	}
 	if got := p.StagesOn(engine); len(got) != 0 {
 		t.Errorf("the engine holds stages %v", got)
 	}

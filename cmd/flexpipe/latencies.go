@@ -38,17 +38,29 @@ func latencies(p *model.Problem, perNode int) string {
 }
 
 // eachNeighbours calls visit for each pair of different devices between which an
-// output or its gradient travels.
+// output or its gradient travels, on any route.
 func eachNeighbours(pl *model.Pipeline, visit func(from, to int)) {
+	routes := pl.NumRoutes()
+	on := func(stage, route int) []int {
+		replicas := pl.Stages[stage].Replicas
+		return replicas[min(route, len(replicas)-1)].Devices
+	}
 	for s := range pl.Stages {
 		for _, before := range pl.Stages[s].After {
-			for _, from := range pl.Stages[before].Replicas[0].Devices {
-				for _, to := range pl.Stages[s].Replicas[0].Devices {
-					if from != to {
-						visit(from, to)
-						visit(to, from)
-					}
-				}
+			for route := range routes {
+				eachPair(on(before, route), on(s, route), visit)
+			}
+		}
+	}
+}
+
+// eachPair calls visit for each pair of different devices of two gangs, both ways.
+func eachPair(gang, other []int, visit func(from, to int)) {
+	for _, from := range gang {
+		for _, to := range other {
+			if from != to {
+				visit(from, to)
+				visit(to, from)
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func outline(p *model.Problem, tl *model.Timeline) string {
 	if tl != nil {
 		ops -= countOf(tl.Start, model.Absent)
 	}
-	return fmt.Sprintf("%s%s, %s, %s, %s", name, model.Plural(p.NumDevices(), "device"),
+	return fmt.Sprintf("%s%s, %s, %s, %s", name, pl.DeviceCounts(),
 		model.Plural(len(pl.Stages), "stage"), model.Plural(p.MicroBatches(), "micro-batch"), model.Plural(ops, "operation"))
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/flexpipe/flexpipe/model"
 )
 
@@ -19,7 +21,7 @@ func stageTable(w io.Writer, p *model.Problem, layers []string) {
 	columns := []column{{name: "stage", left: true}, {name: "devices", left: true}}
 	for s := range shown {
 		columns[0].add(strconv.Itoa(s))
-		columns[1].add(stageList(stages[s].Replicas[0].Devices))
+		columns[1].add(replicaList(stages[s].Replicas))
 	}
 	if layers != nil {
 		columns = append(columns, column{name: "layers", left: true, cells: layers[:shown]})
@@ -28,6 +30,19 @@ func stageTable(w io.Writer, p *model.Problem, layers []string) {
 	if more := len(stages) - shown; more > 0 {
 		fmt.Fprintf(w, "... and %s; --json lists all\n", model.Plural(more, "more stage"))
 	}
+}
+
+// replicaList writes the devices of each replica of a stage.
+func replicaList(replicas []model.Replica) string {
+	const most = 4
+	var parts []string
+	for _, r := range replicas[:min(most, len(replicas))] {
+		parts = append(parts, stageList(r.Devices))
+	}
+	if len(replicas) > most {
+		parts = append(parts, "...")
+	}
+	return text.Snip(strings.Join(parts, " / "), longestName, "~")
 }
 
 // costColumns are the durations that any stage has, and sizes if memory is
@@ -104,8 +119,9 @@ func fusedDuration(s *model.Stage) model.Time {
 
 type stageJSON struct {
 	Stage          int          `json:"stage"`
-	Devices        []int        `json:"devices"`
-	Layers         string       `json:"layers"` // empty without a network
+	Devices        []int        `json:"devices"`            // on the first route
+	Replicas       [][]int      `json:"replicas,omitempty"` // devices on each route, if there are several
+	Layers         string       `json:"layers"`             // empty without a network
 	Forward        *json.Number `json:"forward"`
 	BackwardInput  *json.Number `json:"backward_input"` // null: it does not run this
 	BackwardWeight *json.Number `json:"backward_weight"`
@@ -130,11 +146,26 @@ func stagesJSON(p *model.Problem, layers []string) []stageJSON {
 			Forward: durations[0], BackwardInput: durations[1], BackwardWeight: durations[2], BackwardFull: durations[3],
 			Static: number(pl.MemoryUnit, s.Static), Activation: number(pl.MemoryUnit, s.Activation),
 		}
+		if len(s.Replicas) > 1 {
+			for _, r := range s.Replicas {
+				list[i].Replicas = append(list[i].Replicas, r.Devices)
+			}
+		}
 		if layers != nil {
 			list[i].Layers = layers[i]
 		}
 	}
 	return list
+}
+
+// seats returns the devices of each stage.
+func seats(p *model.Problem) [][]int {
+	stages := p.Pipeline.Stages
+	devices := make([][]int, len(stages))
+	for s := range stages {
+		devices[s] = stages[s].Replicas[0].Devices
+	}
+	return devices
 }
 
 // placementText writes where stages sit: the rule, and if that is a list, its

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -52,6 +53,7 @@ func (p *program) validate(c *cli.Context) error {
 			fields(w, d.lines()...)
 			fmt.Fprintln(w)
 			stageTable(w, problem, layers)
+			ownTable(w, problem)
 		}
 		return nil
 	})
@@ -67,10 +69,10 @@ type digest struct {
 
 // lines returns the digest for people.
 func (d *digest) lines() [][2]string {
-	p, cfg := d.problem, d.cfg
+	p := d.problem
 	list := [][2]string{
 		{"problem", outline(p, nil)},
-		{"placement", placementText(string(cfg.Placement.Rule), cfg.Placement.Devices)},
+		{"placement", d.placement()},
 		{"costs", d.costs()},
 		{"transfers", d.transfers()},
 		{"memory", d.memory()},
@@ -82,11 +84,32 @@ func (d *digest) lines() [][2]string {
 	return list
 }
 
+// placement says where the stages sit, on each route if there are several.
+func (d *digest) placement() string {
+	cfg := d.cfg
+	if len(cfg.Routes) < 2 {
+		return placementText(string(cfg.Placement.Rule), seats(d.problem))
+	}
+	const most = 4
+	var parts []string
+	for i, route := range cfg.Routes[:min(most, len(cfg.Routes))] {
+		parts = append(parts, fmt.Sprintf("route %d %s", i, placementText(string(route.Rule), route.Devices)))
+	}
+	if more := len(cfg.Routes) - most; more > 0 {
+		parts = append(parts, model.Plural(more, "more route"))
+	}
+	return strings.Join(parts, "; ")
+}
+
 func (d *digest) costs() string {
 	unit := d.problem.TimeUnit().Plural()
 	switch {
 	case d.cfg.Model != nil:
-		return fmt.Sprintf("computed from a %s network on a cluster, in %s", d.cfg.Model.Kind, unit)
+		article := "a"
+		if d.cfg.Model.Kind == config.EncoderDecoder {
+			article = "an"
+		}
+		return fmt.Sprintf("computed from %s %s network on a cluster, in %s", article, d.cfg.Model.Kind, unit)
 	case d.cfg.Profile != nil:
 		return "from a measured profile, in " + unit
 	}
@@ -138,16 +161,21 @@ type digestJSON struct {
 	Infeasible   string   `json:"infeasible"` // why no plan exists; empty if that is not known
 	Warnings     []string `json:"warnings"`
 
-	StageCosts []stageJSON `json:"stage_costs"`
+	StageCosts    []stageJSON `json:"stage_costs"`
+	OwnOperations []ownJSON   `json:"own_operations,omitempty"`
 }
 
 func (d *digest) json() digestJSON {
 	pl := d.problem.Pipeline
 	j := digestJSON{
 		Format: "flexpipe/validation", Version: 1,
-		Name: pl.Name, Devices: len(pl.Devices), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
+		Name: pl.Name, Devices: pl.RealDevices(), Stages: len(pl.Stages), MicroBatches: pl.MicroBatches,
 		Operations: d.problem.NumOps(), Placement: string(d.cfg.Placement.Rule), Infeasible: d.infeasible,
 		Unit: d.problem.TimeUnit().Name, Objective: pl.Objective.String(), Warnings: []string{}, StageCosts: stagesJSON(d.problem, d.layers),
+		OwnOperations: ownListJSON(pl),
+	}
+	if len(d.cfg.Routes) > 1 {
+		j.Placement = "routes"
 	}
 	for _, w := range d.cfg.Warnings {
 		j.Warnings = append(j.Warnings, w.String())

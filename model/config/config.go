@@ -23,7 +23,10 @@ const (
 //
 // Costs come from one of three sources. With `costs` or `profile`, Costs holds them
 // and Model is nil. With `model`, Model, Cluster, Partition and Recompute are set,
-// and Costs and Memory are nil: they follow from the network and the partition.
+// and Costs and Memory are nil: they follow from the network and the partition. Then
+// the pipeline may have more stages than S, each a part of the network of its own, which
+// no list per stage counts: vocabulary layers that all devices share, and the loss of a
+// two-branch network without a joint part.
 type Config struct {
 	Name         string    // free text, may be empty
 	Devices      []Device  // 1 to MaxDevices
@@ -31,7 +34,9 @@ type Config struct {
 	Factors      []Decimal // on all durations, one per micro-batch, positive; nil when all are 1
 	Stages       int       // 1 to MaxStages
 	Placement    Placement
-	Edges        []Edge // the stage graph, acyclic; nil when the network decides it
+	Routes       []Placement // one per route, the first being Placement; nil when routes are not given
+	RouteOf      []int       // the route of each micro-batch, no route without one; nil without Routes
+	Edges        []Edge      // the stage graph, acyclic; nil for networks of several parts, whose partition decides it
 	Unit         Unit
 	SizesInBytes bool // some size was written in bytes, so all of them are
 
@@ -40,6 +45,8 @@ type Config struct {
 	Communication Communication
 	Memory        []StageMemory // length S; nil with a model, or when memory is not modelled
 	Objective     Objective
+
+	Operations []Operation // of the configuration's own, beside those of the stages
 
 	Profile *Profile // the measured profile that filled Costs, else nil
 

@@ -328,7 +328,7 @@ func TestModel(t *testing.T) {
 	same(t, 128, config.GlobalBatch)
 	same(t, Microsecond, config.Unit)
 	same(t, &Model{
-		Kind: GPT, MicroBatchSize: 2, DType: BF16,
+		Kind: GPT, MicroBatchSize: 2, DType: BF16, VocabularySharding: VocabularyNone,
 		Parts: []Part{{Role: Body, Kind: GPT, Layers: 24, Hidden: 2304, Heads: 24, Sequence: 1024, Vocabulary: 50304, FeedForward: 9216}},
 	}, config.Model)
 	same(t, &Cluster{
@@ -349,24 +349,6 @@ func TestMLP(t *testing.T) {
 	same(t, []StageLayers{{Layers: 2}, {Layers: 3}}, config.Partition.Stages)
 	same(t, []Part{{Role: Body, Kind: MLP, Layers: 5, Hidden: 64, Sequence: 2, FeedForward: 256}}, config.Model.Parts)
 	same(t, []Edge{{0, 1}}, config.Edges)
-}
-
-func TestNetworksOfParts(t *testing.T) {
-	config := load(t, "encoder-decoder")
-	same(t, 24, config.Model.Layers())
-	same(t, Even, config.Partition.Rule)
-	same(t, Decoder, config.Model.Parts[1].Role)
-	same(t, dec("25e9"), config.Cluster.NodeBandwidth)
-
-	config = load(t, "two-branch")
-	same(t, &Model{
-		Kind: TwoBranch, MicroBatchSize: 1, DType: BF16, Loss: Contrastive,
-		Parts: []Part{
-			{Role: Branch, Kind: GPT, Layers: 12, Hidden: 768, Heads: 12, Sequence: 197, FeedForward: 3072},
-			{Role: Branch, Kind: MLP, Layers: 6, Hidden: 512, Sequence: 1, FeedForward: 2048},
-			{Role: Joint, Kind: MLP, Layers: 2, Hidden: 512, Sequence: 1, FeedForward: 512},
-		},
-	}, config.Model)
 }
 
 func TestEmbeddingAndHeadUnlessListed(t *testing.T) {

@@ -63,7 +63,6 @@ func decode(data []byte, name string, fsys fs.FS) (*Config, error) {
 	checkKeys(d.root, configSchema)
 	d.readSections()
 	if len(d.problems) > 0 {
-		d.refuseUnsupported()
 		return nil, d.problems.sorted(name)
 	}
 	sortWarnings(d.config.Warnings)
@@ -84,11 +83,13 @@ func (d *decoder) readSections() {
 	}
 	d.readPlacement()
 	d.readMicroBatches()
+	d.readRouteOf()
 	edges := d.readEdges()
 	if edges {
 		d.readEdgeLatency()
 	}
 	backward := d.readBackward()
+	d.readOperations()
 	d.readMemory()
 	d.readPartition()
 	d.readRecompute()

@@ -46,6 +46,7 @@ func FuzzDecode(f *testing.F) {
 	for _, text := range validConfigs {
 		f.Add([]byte(text))
 	}
+	f.Add([]byte(ownHead + "operations: [{name: a, stages: all, duration: [1, 2, 3, 4], after: forward}, {name: b, letter: X, devices: all, once: true, duration: 1, after: {kind: a, stage: all, lag: 2}}]"))
 	addRefusals(f, func(r refusal) string { return r.config })
 	f.Fuzz(func(t *testing.T, data []byte) {
 		files := fstest.MapFS{

@@ -26,7 +26,16 @@ func checkInvariants(t *testing.T, c *Config) {
 		want(device.Limit == nil || device.Limit.Sign() >= 0, "limit not negative")
 	}
 	want(len(c.Placement.Devices) == stages, "a placement per stage")
-	for _, gang := range c.Placement.Devices {
+	want((c.Routes == nil) == (c.RouteOf == nil) && (c.Routes == nil || len(c.RouteOf) == c.MicroBatches), "a route per micro-batch")
+	for _, route := range c.RouteOf {
+		want(route >= 0 && route < len(c.Routes), "known routes")
+	}
+	gangs := slices.Clone(c.Placement.Devices)
+	for i, route := range c.Routes {
+		want(len(route.Devices) == stages && slices.Contains(c.RouteOf, i), "a placement and a micro-batch per route")
+		gangs = append(gangs, route.Devices...)
+	}
+	for _, gang := range gangs {
 		want(len(gang) > 0 && slices.IsSorted(gang) && gang[0] >= 0 && gang[len(gang)-1] < devices, "gangs of known devices")
 		want(len(slices.Compact(slices.Clone(gang))) == len(gang), "gangs without repetition")
 	}
@@ -34,6 +43,9 @@ func checkInvariants(t *testing.T, c *Config) {
 	want(c.Objective == Makespan || c.Objective == Span, "a known objective")
 	checkGraph(want, c)
 	checkSources(want, c)
+	for i := range c.Operations {
+		checkOperation(want, c, &c.Operations[i])
+	}
 }
 
 // checkGraph checks the stage graph and the communication over it.
@@ -80,5 +92,31 @@ func checkSources(want func(bool, string), c *Config) {
 		if c.Costs != nil {
 			want(!c.Costs[edge.From].HasBackward() || c.Costs[edge.To].SendsGradient(), "a gradient for each backward")
 		}
+	}
+}
+
+// checkOperation checks an operation of the configuration's own.
+func checkOperation(want func(bool, string), c *Config, o *Operation) {
+	want(o.Name != "" && o.Letter != "", "a name and a letter")
+	want(o.Stages == nil || len(o.Stages) > 0, "stages or none")
+	for _, stage := range o.Stages {
+		want(stage >= 0 && stage < c.Stages, "known stages")
+	}
+	want(len(o.Duration) == o.count() && len(o.Takes) == o.count() && len(o.Gives) == o.count(), "amounts for each stage")
+	for i := range o.Duration {
+		want(min(o.Duration[i].Sign(), o.Takes[i].Sign(), o.Gives[i].Sign()) >= 0, "amounts not negative")
+	}
+	places := 0
+	for _, given := range []bool{o.Devices != nil, o.Engine != "", o.Link != ""} {
+		if given {
+			places++
+		}
+	}
+	want(places <= 1 && (places == 1 || o.Stages != nil) && (o.Engine == "" || o.Stages != nil), "one place to run")
+	want(slices.IsSorted(o.Devices) && (o.Devices == nil || len(o.Devices) > 0), "devices in order")
+	for _, w := range slices.Concat(o.After, o.Before) {
+		want(w.Kind != "" && w.Lag.Sign() >= 0 && w.Stage >= 0 && w.Stage < c.Stages, "waits for something")
+		fixed := w.Stages == NoStage || w.Stages == AtStage || w.Stages == AllStages
+		want(fixed || o.Stages != nil && (w.Stages == SameStage || w.Stages == NextStages || w.Stages == PreviousStages), "waits from a stage")
 	}
 }

@@ -139,6 +139,11 @@ func (d *decoder) warnUnusedLimits(shared value) {
 	if d.config.Model != nil || slices.ContainsFunc(d.config.Memory, StageMemory.takes) {
 		return
 	}
+	for i := range d.config.Operations {
+		if d.config.Operations[i].takes() {
+			return
+		}
+	}
 	first := slices.IndexFunc(d.config.Devices, func(device Device) bool { return device.Limit != nil })
 	if first < 0 {
 		return

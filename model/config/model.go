@@ -14,10 +14,10 @@ const (
 
 // kindKeys are the keys of a model beside kind, micro_batch_size and dtype.
 var kindKeys = map[ModelKind][]string{
-	GPT:            {"layers", "hidden", "heads", "sequence", "vocabulary", "feed_forward", "tied_embedding"},
+	GPT:            {"layers", "hidden", "heads", "sequence", "vocabulary", "feed_forward", "tied_embedding", "vocabulary_sharding"},
 	MLP:            {"layers", "hidden", "sequence", "feed_forward"},
-	EncoderDecoder: {"encoder", "decoder"},
-	TwoBranch:      {"branches", "joint", "loss"},
+	EncoderDecoder: {"encoder", "decoder", "vocabulary_sharding"},
+	TwoBranch:      {"branches", "joint", "loss", "vocabulary_sharding"},
 }
 
 // readModel reads the network.
@@ -45,16 +45,23 @@ func (d *decoder) readModel(v value) bool {
 		ok = ok && known
 	}
 	ok = model.readParts(v) && ok
+	ok = ok && model.readSharding(v.get("vocabulary_sharding"))
 	d.config.Model = model
 	return ok
 }
 
-// refuseUnsupported fails for a network without costs. A document that has other
-// faults must not have them mended for nothing.
-func (d *decoder) refuseUnsupported() {
-	if m := d.config.Model; m != nil && !m.Kind.HasCosts() {
-		d.root.at("model.kind").fail(string(m.Kind)+" is not supported yet", "use gpt or mlp, or give costs and edges of its stages")
+// readSharding reads where the vocabulary layers are computed.
+func (m *Model) readSharding(v value) (ok bool) {
+	m.VocabularySharding = VocabularyNone
+	if v.absent() {
+		return true
 	}
+	m.VocabularySharding, ok = word(v, VocabularyNone, VocabularyStage)
+	if ok && m.VocabularySharding != VocabularyNone && m.Kind != MLP && !m.HasVocabulary() {
+		v.fail("no part of the network has a vocabulary to share", "give vocabulary, or leave it out")
+		return false
+	}
+	return ok
 }
 
 // refuseForeignKeys fails for keys that belong to other kinds of networks.
@@ -134,9 +141,17 @@ func (m *Model) addPart(v value, role Role) bool {
 		if kind, ok = word(written, GPT, MLP); !ok {
 			return false
 		}
+		if kind == MLP && role == Decoder {
+			written.fail("an mlp cannot attend to the encoder", "use gpt")
+			return false
+		}
 	}
 	refuseForeignKeys(v, kind)
 	part, ok := readLayers(v, kind, false)
+	if ok && part.TiedEmbedding && role != Decoder {
+		v.get("tied_embedding").fail("the "+string(role)+" has an embedding or a head, not both", "leave it out")
+		ok = false
+	}
 	part.Role = role
 	m.Parts = append(m.Parts, part)
 	return ok

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // Model describes a network whose costs and memory are worked out layer by layer.
 type Model struct {
 	Kind           ModelKind
@@ -10,6 +12,14 @@ type Model struct {
 	// the joint part if there is one.
 	Parts []Part
 	Loss  Loss // set for two-branch, else empty
+	// VocabularySharding says where embeddings and heads are computed; VocabularyNone
+	// without a vocabulary.
+	VocabularySharding VocabularySharding
+}
+
+// HasVocabulary reports whether a part of the network has an embedding or a head.
+func (m *Model) HasVocabulary() bool {
+	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Vocabulary > 0 })
 }
 
 // Layers returns the number of layers over all parts, embeddings and heads not counted.
@@ -23,13 +33,16 @@ func (m *Model) Layers() int {
 
 // Part is a run of equal layers.
 type Part struct {
-	Role          Role
-	Kind          ModelKind // GPT (a transformer) or MLP
-	Layers        int
-	Hidden        int  // width of a layer's input and output
-	Heads         int  // attention heads, a divisor of Hidden; 0 for an mlp
-	Sequence      int  // positions per sample, 1 for an mlp unless given
-	Vocabulary    int  // tokens; 0 for a part without embedding and head
+	Role     Role
+	Kind     ModelKind // GPT (a transformer) or MLP
+	Layers   int
+	Hidden   int // width of a layer's input and output
+	Heads    int // attention heads, a divisor of Hidden; 0 for an mlp
+	Sequence int // positions per sample, 1 for an mlp unless given
+	// Vocabulary is the number of tokens; 0 for a part without embedding and head. A
+	// body and a decoder have both, an encoder and a branch an embedding, a joint part
+	// a head.
+	Vocabulary    int
 	FeedForward   int  // inner width of a layer's feed-forward block; 4·Hidden unless given
 	TiedEmbedding bool // embedding and head share their weights
 }
@@ -45,10 +58,6 @@ const (
 	TwoBranch      ModelKind = "two-branch"      // two networks side by side that meet in a loss
 )
 
-// HasCosts reports whether the costs of networks of the kind can be computed. Others
-// decode, but have no use yet.
-func (k ModelKind) HasCosts() bool { return k == GPT || k == MLP }
-
 // Role is the place of a part in its network.
 type Role string
 
@@ -59,6 +68,15 @@ const (
 	Decoder Role = "decoder"
 	Branch  Role = "branch"
 	Joint   Role = "joint" // consumes both branches
+)
+
+// VocabularySharding says where the layers over a vocabulary are computed.
+type VocabularySharding string
+
+// The ways to place embedding and head.
+const (
+	VocabularyNone  VocabularySharding = "none"  // whole, as layers of the first and the last stage
+	VocabularyStage VocabularySharding = "stage" // each a stage of its own, shared by all devices
 )
 
 // Loss names what joins the branches of a two-branch network.
@@ -99,7 +117,8 @@ type Cluster struct {
 type Partition struct {
 	Rule PartitionRule
 	// Stages holds the share of each stage when Rule is PartitionListed, else nil.
-	// The layers sum to Model.Layers().
+	// The layers sum to Model.Layers(), and no stage has layers of two parts. Vocabulary
+	// layers that all devices share are stages of their own, beside these.
 	Stages []StageLayers
 }
 

@@ -40,7 +40,7 @@ func (d *decoder) readPartitionList(v value) {
 			return
 		}
 	}
-	if d.layersAddUp(v, stages) && d.placeEnds(v, stages) && d.allHoldSomething(v, stages) {
+	if d.layersAddUp(v, stages) && d.placeEnds(v, stages) && allHoldSomething(v, stages) && d.keepToParts(v, stages) {
 		d.config.Partition.Stages = stages
 	}
 }
@@ -82,6 +82,10 @@ func (s *StageLayers) add(v value, model *Model) bool {
 		v.fail("kind "+string(model.Kind)+" places its "+text+" by itself", "leave it out")
 		return false
 	}
+	if model.VocabularySharding == VocabularyStage {
+		v.fail("all devices share the "+text+", which is a stage of its own", "leave it out")
+		return false
+	}
 	if *end {
 		v.fail(text+" twice in one stage", "list it once")
 		return false
@@ -112,7 +116,7 @@ func (d *decoder) layersAddUp(v value, stages []StageLayers) bool {
 // all layers, and gives them to the first and the last stage where they are not
 // listed.
 func (d *decoder) placeEnds(v value, stages []StageLayers) bool {
-	if d.config.Model.Kind != GPT {
+	if d.config.Model.Kind != GPT || d.config.Model.VocabularySharding == VocabularyStage {
 		return true
 	}
 	embedding, head := -1, -1
@@ -149,15 +153,29 @@ func (d *decoder) placeEnds(v value, stages []StageLayers) bool {
 	return true
 }
 
-// allHoldSomething fails for a stage that no layer makes up. In networks of several
-// parts the ends are not listed, and may be all that a stage holds.
-func (d *decoder) allHoldSomething(v value, stages []StageLayers) bool {
-	if len(d.config.Model.Parts) > 1 {
-		return true
-	}
+// allHoldSomething fails for a stage that no layer makes up.
+func allHoldSomething(v value, stages []StageLayers) bool {
 	for i, stage := range stages {
 		if stage == (StageLayers{}) {
 			v.item(i).fail(fmt.Sprintf("stage %d holds neither layers, embedding nor head", i), "give it a layer, or use fewer stages")
+			return false
+		}
+	}
+	return true
+}
+
+// keepToParts fails for a stage with layers of two parts of the network. The layers add
+// up.
+func (d *decoder) keepToParts(v value, stages []StageLayers) bool {
+	stage := 0
+	for _, part := range d.config.Model.Parts {
+		left := part.Layers
+		for ; left > 0; stage++ {
+			left -= stages[stage].Layers
+		}
+		if left < 0 {
+			v.item(stage-1).fail(fmt.Sprintf("stage %d holds the last %s of the %s and %d of the next part", stage-1,
+				plural(stages[stage-1].Layers+left, "layer"), part.Role, -left), "end each part with a stage")
 			return false
 		}
 	}

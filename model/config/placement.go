@@ -7,27 +7,37 @@ import (
 	"strings"
 )
 
-// readPlacement reads the placement. It defaults to linear when there are as many
-// stages as devices, else to loop.
+// readPlacement reads the placement, or one for each route.
 func (d *decoder) readPlacement() {
+	if routes := d.root.get("routes"); !routes.absent() {
+		d.readRoutes(routes)
+		return
+	}
 	v := d.root.get("placement")
+	placement, ok := d.readPlacementOf(v)
+	if !ok {
+		return
+	}
+	d.config.Placement = placement
+	d.warnIdleDevices(v)
+}
+
+// readPlacementOf reads one placement. It defaults to linear when there are as many
+// stages as devices, else to loop.
+func (d *decoder) readPlacementOf(v value) (Placement, bool) {
 	switch {
 	case v.listed():
-		if !d.readPlacementList(v) {
-			return
-		}
+		return d.readPlacementList(v)
 	case !v.absent():
 		rule, ok := word(v, Linear, Loop, Vee)
 		if !ok || !d.placementFits(v, rule) {
-			return
+			return Placement{}, false
 		}
-		d.place(rule)
+		return d.place(rule), true
 	case d.config.Stages == len(d.config.Devices):
-		d.place(Linear)
-	default:
-		d.place(Loop)
+		return d.place(Linear), true
 	}
-	d.warnIdleDevices(v)
+	return d.place(Loop), true
 }
 
 // placementFits fails when the numbers of stages and devices do not allow the rule.
@@ -46,32 +56,31 @@ func (d *decoder) placementFits(v value, rule PlacementRule) bool {
 }
 
 // place lays the stages out by a rule.
-func (d *decoder) place(rule PlacementRule) {
+func (d *decoder) place(rule PlacementRule) Placement {
 	devices := len(d.config.Devices)
-	d.config.Placement = Placement{Rule: rule, Devices: make([][]int, d.config.Stages)}
-	for stage := range d.config.Placement.Devices {
+	placement := Placement{Rule: rule, Devices: make([][]int, d.config.Stages)}
+	for stage := range placement.Devices {
 		device := stage % devices
 		if rule == Vee && stage/devices%2 == 1 {
 			device = devices - 1 - device
 		}
-		d.config.Placement.Devices[stage] = []int{device}
+		placement.Devices[stage] = []int{device}
 	}
+	return placement
 }
 
 // readPlacementList reads a device, or a gang of devices, per stage.
-func (d *decoder) readPlacementList(v value) bool {
+func (d *decoder) readPlacementList(v value) (placement Placement, ok bool) {
 	if !v.ofLength(d.config.Stages, "stage placement", "give one device or gang per stage") {
-		return false
+		return Placement{}, false
 	}
-	d.config.Placement = Placement{Rule: Listed, Devices: make([][]int, d.config.Stages)}
-	for stage := range d.config.Placement.Devices {
-		gang, ok := d.readGang(v.item(stage))
-		if !ok {
-			return false
+	placement = Placement{Rule: Listed, Devices: make([][]int, d.config.Stages)}
+	for stage := range placement.Devices {
+		if placement.Devices[stage], ok = d.readGang(v.item(stage)); !ok {
+			return Placement{}, false
 		}
-		d.config.Placement.Devices[stage] = gang
 	}
-	return true
+	return placement, true
 }
 
 // readGang reads the devices of one stage and returns them in ascending order.
@@ -105,11 +114,15 @@ func (d *decoder) readGang(v value) (gang []int, ok bool) {
 // maxNamed is how many devices or stages a message names.
 const maxNamed = 8
 
-// warnIdleDevices remarks on devices without a stage.
+// warnIdleDevices remarks on devices without a stage. Where all devices share the
+// vocabulary there are none.
 func (d *decoder) warnIdleDevices(v value) {
+	if d.config.Model != nil && d.config.Model.VocabularySharding == VocabularyStage {
+		return
+	}
 	used := make([]bool, len(d.config.Devices))
-	for _, gang := range d.config.Placement.Devices {
-		for _, device := range gang {
+	for _, placement := range append([]Placement{d.config.Placement}, d.config.Routes...) {
+		for _, device := range slices.Concat(placement.Devices...) {
 			used[device] = true
 		}
 	}

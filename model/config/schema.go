@@ -28,11 +28,14 @@ var memorySchema = schema{
 	"activation": nil, "freed_by_backward_input": nil, "freed_by_backward_weight": nil, "static": nil,
 }
 
+// waitSchema describes what an operation waits for.
+var waitSchema = schema{"kind": nil, "stage": nil, "lag": nil}
+
 // configSchema describes a configuration.
 var configSchema = schema{
 	"version": nil, "name": nil,
 	"devices":       {"name": nil, "memory_limit": nil, "slowdown": nil},
-	"micro_batches": nil, "stages": nil, "placement": nil, "edges": nil, "unit": nil,
+	"micro_batches": nil, "stages": nil, "placement": nil, "routes": nil, "route_of": nil, "edges": nil, "unit": nil,
 	"costs": {
 		"forward": nil, "backward_input": nil, "backward_weight": nil, "backward_full": nil, "overlapped": nil,
 	},
@@ -43,7 +46,7 @@ var configSchema = schema{
 	},
 	"memory":    extend(memorySchema, "limit"),
 	"objective": nil, "profile": nil,
-	"model": with(extend(partSchema, "micro_batch_size", "dtype", "loss"), schema{
+	"model": with(extend(partSchema, "micro_batch_size", "dtype", "loss", "vocabulary_sharding"), schema{
 		"encoder": partSchema, "decoder": partSchema, "branches": partSchema, "joint": partSchema,
 	}),
 	"cluster": {
@@ -51,6 +54,10 @@ var configSchema = schema{
 		"devices_per_node": nil, "node_bandwidth": nil,
 	},
 	"partition": nil, "recompute": nil, "global_batch": nil,
+	"operations": {
+		"name": nil, "letter": nil, "stages": nil, "once": nil, "devices": nil, "engine": nil, "link": nil,
+		"duration": nil, "fixed": nil, "after": waitSchema, "before": waitSchema, "takes": nil, "gives": nil,
+	},
 }
 
 // measurementSchema describes the duration of one kind of operation in a profile.

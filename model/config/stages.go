@@ -7,14 +7,18 @@ import (
 
 // stageKeys are the keys whose value may be a list with one entry per stage.
 var stageKeys = []string{
-	"placement", "backward", "partition", "recompute",
+	"placement", "routes[0]", "backward", "partition", "recompute",
 	"costs.forward", "costs.backward_input", "costs.backward_weight", "costs.backward_full", "costs.overlapped",
 	"memory.activation", "memory.freed_by_backward_input", "memory.freed_by_backward_weight", "memory.static",
 }
 
 // readStages determines the number of stages: what `stages` says, else the length of
-// the lists that have one entry per stage, else the number of devices.
-func (d *decoder) readStages() bool {
+// the lists that have one entry per stage, else the number of devices, or of the parts of
+// the network if there are more.
+func (d *decoder) readStages() bool { return d.countStages() && d.partsFit() }
+
+// countStages is readStages without a look at the network.
+func (d *decoder) countStages() bool {
 	v := d.root.get("stages")
 	if !v.absent() {
 		var ok bool
@@ -23,7 +27,7 @@ func (d *decoder) readStages() bool {
 	}
 	lists := d.stageLists()
 	if len(lists) == 0 {
-		d.config.Stages = len(d.config.Devices)
+		d.config.Stages = max(len(d.config.Devices), d.parts())
 		return true
 	}
 	for _, other := range lists[1:] {
@@ -39,6 +43,28 @@ func (d *decoder) readStages() bool {
 		return false
 	}
 	return true
+}
+
+// parts returns the number of parts of the network, 0 without one.
+func (d *decoder) parts() int {
+	if d.config.Model == nil {
+		return 0
+	}
+	return len(d.config.Model.Parts)
+}
+
+// partsFit fails when there are fewer stages than parts of the network.
+func (d *decoder) partsFit() bool {
+	if d.config.Stages >= d.parts() {
+		return true
+	}
+	v := d.root.get("stages")
+	if lists := d.stageLists(); v.absent() {
+		v = lists[0]
+	}
+	v.fail(fmt.Sprintf("%s for a network of %s, of which no stage holds two", plural(d.config.Stages, "stage"), plural(d.parts(), "part")),
+		fmt.Sprintf("use at least %d stages", d.parts()))
+	return false
 }
 
 // stageLists returns the lists of the document that have one entry per stage.

@@ -23,18 +23,23 @@ func Balanced(layers []Layer, stages int, options BalanceOptions) (Partition, er
 	if err := options.check(layers, stages); err != nil {
 		return nil, err
 	}
+	return MinMax(len(layers), stages, options.costs(layers))
+}
+
+// costs returns the work of ranges of layers, each call in O(1).
+func (o BalanceOptions) costs(layers []Layer) RangeCost {
 	var prefix [len(recomputes)][]float64
 	for r := range prefix {
 		prefix[r] = prefixWork(layers, Recompute(r))
 	}
-	return MinMax(len(layers), stages, func(stage, first, end int) float64 {
-		work := prefix[recomputeOf(options.Recompute, stage)]
+	return func(stage, first, end int) float64 {
+		work := prefix[recomputeOf(o.Recompute, stage)]
 		t := work[end] - work[first]
-		if options.Slowdown != nil {
-			t *= options.Slowdown[stage]
+		if o.Slowdown != nil {
+			t *= o.Slowdown[stage]
 		}
 		return t
-	})
+	}
 }
 
 func (o BalanceOptions) check(chain []Layer, stages int) error {

@@ -87,10 +87,18 @@ func (c Cluster) Latency(from, to int, bytes int64) (time.Duration, error) {
 		return c.LinkLatency, nil
 	}
 	d, ok := duration(float64(bytes), rate)
-	if !ok || d > math.MaxInt64-c.LinkLatency {
-		return 0, &FieldError{"cluster", field, rate, fmt.Sprintf("%d bytes would take more than 292 years", bytes)}
+	if !ok || d > maxDuration-c.LinkLatency {
+		return 0, tooLong(field, rate, bytes)
 	}
 	return c.LinkLatency + d, nil
+}
+
+// maxDuration is the longest duration.
+const maxDuration = time.Duration(math.MaxInt64)
+
+// tooLong returns the error for bytes that take longer than that.
+func tooLong(field string, rate float64, bytes int64) error {
+	return &FieldError{"cluster", field, rate, fmt.Sprintf("%d bytes would take more than 292 years", bytes)}
 }
 
 // bandwidth returns the rate between two devices and the field that sets it.

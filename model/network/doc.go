@@ -3,12 +3,15 @@
 //
 // The way from a description to stages has three steps:
 //
-//  1. A [Network] ([GPT], [MLP]) lists its layers in its Chain. A [Layer] counts
-//     the floating-point operations and the bytes of one micro-batch.
-//  2. A [Partition] says how many consecutive layers each stage holds:
-//     [Even], [Listed], or [Balanced], which is exact.
-//  3. [Stages] sums the layers of each stage and turns operations into time on
-//     a [Cluster].
+//  1. A [Network] ([GPT], [MLP], [EncoderDecoder], [TwoBranch]) lists its layers in
+//     its Parts, chains that read each other. A [Layer] counts the floating-point
+//     operations and the bytes of one micro-batch.
+//  2. A [Partition] says how many consecutive layers each stage holds: for one
+//     chain [Even], [Listed], or [Balanced], which is exact, and for several
+//     [EvenParts], [ListedParts] and [BalancedParts].
+//  3. [Stages], and [PartStages] for several chains, sum the layers of each stage
+//     and turn operations into time on a [Cluster]. [StageGraph] says which stage
+//     follows which.
 //
 // # What is counted
 //

@@ -48,3 +48,40 @@ func Example() {
 	// stage 3: block 21 to head, F 7304 I 7511 W 7098 µs
 	// between stages: 193.744µs
 }
+
+// Two branches and their loss on three devices: the image does more work and gets two
+// stages of three.
+func ExamplePartStages() {
+	clip := network.TwoBranch{
+		Branches: [2]network.Stack{
+			{Layers: 12, Hidden: 768, Heads: 12, Sequence: 50},
+			{Layers: 12, Hidden: 512, Heads: 8, Sequence: 77, Vocabulary: 49408},
+		},
+		MicroBatchSize: 64,
+	}
+	cluster := network.Cluster{FLOPs: 312e12, Efficiency: 0.45, LinkBandwidth: 25e9}
+
+	parts, err := clip.Parts()
+	if err != nil {
+		log.Fatal(err)
+	}
+	partition, err := network.BalancedParts(parts, 3, network.BalanceOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	stages, err := network.PartStages(parts, cluster, partition, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	after := network.StageGraph(parts, stages)
+	for s, stage := range stages {
+		part := parts[stage.Part]
+		fmt.Printf("stage %d: %s, %s to %s, F %d µs, after %v\n", s, part.Name,
+			part.Layers[stage.First].Name, part.Layers[stage.End-1].Name, stage.Forward.Microseconds(), after[s])
+	}
+	// Output:
+	// stage 0: branch 0, block 0 to block 5, F 1956 µs, after []
+	// stage 1: branch 0, block 6 to block 11, F 1956 µs, after [0]
+	// stage 2: branch 1, embedding to block 11, F 2716 µs, after []
+	// stage 3: loss, join to join, F 0 µs, after [1 2]
+}

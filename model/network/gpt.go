@@ -21,6 +21,9 @@ type GPT struct {
 	DType DType
 	// TiedEmbedding says that the output layer uses the table of the embedding.
 	TiedEmbedding bool
+	// Shards is the number of devices that share embedding and head, each of which is
+	// then a part of its own, on all devices; 0 leaves them whole, layers like others.
+	Shards int
 }
 
 // Validate returns a [*FieldError] for the first field that is out of range.
@@ -38,6 +41,9 @@ func (g GPT) Validate() error {
 	}
 	if g.FeedForward < 0 {
 		return &FieldError{"gpt", "feed_forward", g.FeedForward, "must not be negative; 0 means 4 * hidden"}
+	}
+	if g.Shards < 0 {
+		return &FieldError{"gpt", "shards", g.Shards, "must not be negative; 0 leaves embedding and head whole"}
 	}
 	if g.Hidden%g.Heads != 0 {
 		return &FieldError{"gpt", "heads", g.Heads, "must divide hidden"}
@@ -72,14 +78,21 @@ func (g GPT) MicroBatch() (samples, tokens int) {
 // which is the final norm, the output layer and the cross entropy. It returns
 // the error of [GPT.Validate].
 func (g GPT) Chain() ([]Layer, error) {
+	parts, err := g.Parts()
+	if err != nil {
+		return nil, err
+	}
+	return concatenated(parts), nil
+}
+
+// Parts returns the chain as one part or, if devices share the vocabulary, three:
+// embedding, blocks, head. It returns the error of [GPT.Validate].
+func (g GPT) Parts() ([]Part, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
 	}
 	t := newTransformer(g)
-	layers := make([]Layer, 0, g.Layers+2)
-	layers = append(layers, t.embedding())
-	for i := range g.Layers {
-		layers = append(layers, t.block(i))
-	}
-	return append(layers, t.head()), nil
+	var parts graph
+	parts.addBlocks("", t.blocks(g.Layers), ends{t: t, embedding: true, head: true})
+	return parts.parts, nil
 }

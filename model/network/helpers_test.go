@@ -22,9 +22,13 @@ var a100 = network.Cluster{
 // chain returns the layers of n.
 func chain(t testing.TB, n network.Network) []network.Layer {
 	t.Helper()
-	layers, err := n.Chain()
+	parts, err := n.Parts()
 	if err != nil {
 		t.Fatal(err)
+	}
+	var layers []network.Layer
+	for _, p := range parts {
+		layers = append(layers, p.Layers...)
 	}
 	return layers
 }

@@ -11,6 +11,7 @@ const (
 	Block     LayerKind = iota // a repeated layer, counted by Even and Listed
 	Embedding                  // input layer: tokens to vectors
 	Head                       // output layer and loss
+	Join                       // reads both branches, and holds their loss
 )
 
 // String returns the kind in lower case.
@@ -22,6 +23,8 @@ func (k LayerKind) String() string {
 		return "embedding"
 	case Head:
 		return "head"
+	case Join:
+		return "join"
 	}
 	return fmt.Sprintf("LayerKind(%d)", uint8(k))
 }
@@ -30,7 +33,7 @@ func (k LayerKind) String() string {
 // stages. Work and activations are those of one micro-batch.
 type Layer struct {
 	Kind LayerKind
-	// Name is unique in its network: "embedding", "block 0", "head".
+	// Name is unique in its part: "embedding", "block 0", "head".
 	Name string
 
 	// Forward, BackwardInput and BackwardWeight are floating-point operations,
@@ -49,11 +52,16 @@ type Layer struct {
 	// Selective and Full replace Activation under the recomputation of that
 	// name. Where it does not apply they are {Activation, 0}.
 	Selective, Full Checkpoint
+	// Context is the bytes of a tensor that all layers of the part read, such as the
+	// encoder's output in a decoder. A stage keeps it once, from the forward to the
+	// backward weight, whatever is recomputed. It is not part of the above.
+	Context int64
 
-	// Parameters counts the parameters that the layer owns.
+	// Parameters counts the parameters that the layer owns; of a shared layer, those
+	// on one device.
 	Parameters int64
-	// Tied counts parameters that the layer shares with the first layer of the
-	// network. Stages with one of the two each hold a copy; a stage with both
+	// Tied counts parameters that the layer shares with the first layer of its
+	// part. Stages with one of the two each hold a copy; a stage with both
 	// holds one.
 	Tied int64
 	// StateBytes is the bytes of training state per parameter; see
@@ -61,8 +69,15 @@ type Layer struct {
 	StateBytes int64
 
 	// Output is the bytes that the next layer reads; its gradient has the same
-	// size. 0 for the last layer.
+	// size. 0 for the last layer, and where an exchange carries it.
 	Output int64
+
+	// Shards is the number of devices that share the layer, all of them at work at
+	// once; 0 for a layer on one device. Work and memory are those of one device.
+	Shards int
+	// Exchanged is what these devices send each other in forward, backward input and
+	// backward weight.
+	Exchanged [3]Exchange
 }
 
 // A Checkpoint is what a layer keeps after its forward to recompute the rest.
@@ -75,7 +90,7 @@ type Checkpoint struct {
 
 // A Cost is the work and memory of one micro-batch on a layer under a certain
 // recomputation. Unlike the fields of [Layer] it is additive over layers, except
-// for Workspace, of which the largest counts.
+// for Workspace and Context, of which the largest counts.
 type Cost struct {
 	// Forward, BackwardInput and BackwardWeight are floating-point operations.
 	// Recomputation is part of BackwardInput, since it has to come first.
@@ -89,6 +104,9 @@ type Cost struct {
 	// Workspace is the bytes that recomputation holds for the moment beyond
 	// what the two numbers above account for.
 	Workspace int64
+	// Context is the bytes taken with Activation, and given back by backward weight,
+	// once for all layers of a stage; see [Layer.Context].
+	Context int64
 }
 
 // FLOPs returns the work of the three operations together.
@@ -108,6 +126,7 @@ func (l *Layer) Cost(r Recompute) Cost {
 		Activation:           kept.Bytes,
 		FreedByBackwardInput: kept.Bytes - l.Retained,
 		Workspace:            max(0, l.Activation-max(kept.Bytes, l.Retained)),
+		Context:              l.Context,
 	}
 }
 

@@ -67,14 +67,32 @@ func (m MLP) Chain() ([]Layer, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
+	layers := m.blocks(true)
+	layers[m.Layers-1].Output = 0
+	return layers, nil
+}
+
+// Parts returns the blocks as one part, or the error of [MLP.Validate].
+func (m MLP) Parts() ([]Part, error) {
+	layers, err := m.Chain()
+	if err != nil {
+		return nil, err
+	}
+	return []Part{{Layers: layers}}, nil
+}
+
+// blocks returns the blocks, each with an output for the next. data says that the first
+// reads data.
+func (m MLP) blocks(data bool) []Layer {
 	layers := make([]Layer, m.Layers)
 	for i := range layers {
 		layers[i] = m.block()
 		layers[i].Name = "block " + strconv.Itoa(i)
 	}
-	layers[0].BackwardInput /= 2
-	layers[m.Layers-1].Output = 0
-	return layers, nil
+	if data {
+		layers[0].BackwardInput /= 2
+	}
+	return layers
 }
 
 // block returns a block that is neither the first nor the last.

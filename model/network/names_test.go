@@ -24,7 +24,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("some reads as %v, want an error", r)
 	}
 	for want, s := range map[string]interface{ String() string }{
-		"block": network.Block, "embedding": network.Embedding, "head": network.Head,
+		"block": network.Block, "embedding": network.Embedding, "head": network.Head, "join": network.Join,
 		"LayerKind(7)": network.LayerKind(7), "DType(7)": network.DType(7), "Recompute(7)": network.Recompute(7),
 	} {
 		if got := s.String(); got != want {

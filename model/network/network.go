@@ -1,12 +1,13 @@
 package network
 
-// A Network is a chain of layers. [GPT] and [MLP] are networks; others may be
-// added outside this package.
+// A Network is a graph of layers: a few chains that read each other. [GPT], [MLP],
+// [EncoderDecoder] and [TwoBranch] are networks; others may be added outside this
+// package.
 type Network interface {
-	// Chain returns the layers in the order of the forward, at least one; each
-	// reads what the one before it puts out. The caller owns the slice. It
-	// returns an error if the description is not valid.
-	Chain() ([]Layer, error)
+	// Parts returns the chains, at least one, each after those it reads. The caller
+	// owns the slice and its layers. It returns an error if the description is not
+	// valid.
+	Parts() ([]Part, error)
 	// MicroBatch returns the number of samples, and of tokens in all samples,
 	// of one micro-batch.
 	MicroBatch() (samples, tokens int)
@@ -26,17 +27,23 @@ type Summary struct {
 	FLOPs float64
 }
 
-// Summarize returns the summary of n, or the error of its chain.
+// Summarize returns the summary of n, or the error of its parts. Of a layer that devices
+// share it counts what they hold and do together, padding and copies included.
 func Summarize(n Network) (Summary, error) {
-	layers, err := n.Chain()
+	parts, err := n.Parts()
 	if err != nil {
 		return Summary{}, err
 	}
-	sum := Summary{Layers: len(layers)}
+	var sum Summary
 	sum.Samples, sum.Tokens = n.MicroBatch()
-	for i := range layers {
-		sum.Parameters += layers[i].Parameters
-		sum.FLOPs += layers[i].Cost(RecomputeNone).FLOPs()
+	for p := range parts {
+		sum.Layers += len(parts[p].Layers)
+		for i := range parts[p].Layers {
+			l := &parts[p].Layers[i]
+			devices := max(1, l.Shards)
+			sum.Parameters += int64(devices) * l.Parameters
+			sum.FLOPs += float64(devices) * l.Cost(RecomputeNone).FLOPs()
+		}
 	}
 	return sum, nil
 }

@@ -7,9 +7,12 @@ import "time"
 type Stage struct {
 	// First and End are the half-open range of its layers.
 	First, End int
+	// Part is the number of the part that the layers belong to; 0 in a single chain.
+	Part int
 
 	// Forward, BackwardInput and BackwardWeight are durations. Recomputation is
-	// part of BackwardInput.
+	// part of BackwardInput, and what devices exchange that share layers is part of
+	// each.
 	Forward, BackwardInput, BackwardWeight time.Duration
 
 	// Activation is the bytes taken when the forward starts.
@@ -38,7 +41,8 @@ func (s Stage) BackwardFull() time.Duration { return s.BackwardInput + s.Backwar
 // Stages returns the stages of layers cut by partition, in O(len(layers)).
 // Recompute has one entry per stage, or is nil for none. Durations are rounded
 // once per operation of a stage, from the sum over its layers, to at least 1 ns where
-// there is work; see [Cluster.Duration].
+// there is work; see [Cluster.Duration]. To them comes what devices that share layers
+// exchange, see [Cluster.Exchange].
 //
 // It returns an error if the cluster is not valid, if the partition does not
 // cover the layers with at least one in every stage, or if a duration is out of
@@ -74,23 +78,42 @@ func newStage(layers []Layer, first, end int, cluster Cluster, r Recompute) (Sta
 	}
 	stage := Stage{
 		First: first, End: end,
-		Activation:           sum.Activation,
+		Activation:           sum.Activation + sum.Context,
 		FreedByBackwardInput: sum.FreedByBackwardInput,
 		Static:               staticBytes(layers, first, end),
 		Workspace:            sum.Workspace,
 		Output:               layers[end-1].Output,
 	}
-	var err error
-	if stage.Forward, err = cluster.Duration(sum.Forward); err != nil {
-		return Stage{}, err
-	}
-	if stage.BackwardInput, err = cluster.Duration(sum.BackwardInput); err != nil {
-		return Stage{}, err
-	}
-	if stage.BackwardWeight, err = cluster.Duration(sum.BackwardWeight); err != nil {
-		return Stage{}, err
+	for op, to := range [...]struct {
+		flops float64
+		time  *time.Duration
+	}{{sum.Forward, &stage.Forward}, {sum.BackwardInput, &stage.BackwardInput}, {sum.BackwardWeight, &stage.BackwardWeight}} {
+		var err error
+		if *to.time, err = operationTime(layers[first:end], op, to.flops, cluster); err != nil {
+			return Stage{}, err
+		}
 	}
 	return stage, nil
+}
+
+// operationTime returns how long an operation of flops on layers takes, exchanges
+// included. op is its index in [Layer.Exchanged].
+func operationTime(layers []Layer, op int, flops float64, cluster Cluster) (time.Duration, error) {
+	sum, err := cluster.Duration(flops)
+	if err != nil {
+		return 0, err
+	}
+	for i := range layers {
+		t, err := cluster.Exchange(layers[i].Exchanged[op], layers[i].Shards)
+		if err != nil {
+			return 0, err
+		}
+		if t > maxDuration-sum {
+			return 0, &FieldError{"cluster", "flops", cluster.FLOPs, "an operation would take more than 292 years"}
+		}
+		sum += t
+	}
+	return sum, nil
 }
 
 // plus returns the cost of two layers on the same stage.
@@ -102,11 +125,12 @@ func (c Cost) plus(d Cost) Cost {
 		Activation:           c.Activation + d.Activation,
 		FreedByBackwardInput: c.FreedByBackwardInput + d.FreedByBackwardInput,
 		Workspace:            max(c.Workspace, d.Workspace),
+		Context:              max(c.Context, d.Context),
 	}
 }
 
 // staticBytes returns the training state of layers[first:end]. Tied parameters
-// are a copy unless the first layer of the network, their owner, is there too.
+// are a copy unless the first layer of the part, their owner, is there too.
 func staticBytes(layers []Layer, first, end int) int64 {
 	var sum int64
 	for i := first; i < end; i++ {

@@ -9,6 +9,7 @@ type transformer struct {
 	e             int64 // bytes of an element
 	state         int64 // bytes of training state per parameter
 	tied          bool
+	shards        int // devices that share the vocabulary layers; 0: one has each
 }
 
 func newTransformer(g GPT) transformer {
@@ -17,12 +18,21 @@ func newTransformer(g GPT) transformer {
 		f: int64(g.FeedForward), v: int64(g.Vocabulary),
 		bs: int64(g.MicroBatchSize) * int64(g.Sequence),
 		e:  g.DType.Bytes(), state: g.DType.StateBytes(),
-		tied: g.TiedEmbedding,
+		tied: g.TiedEmbedding, shards: g.Shards,
 	}
 	if t.f == 0 {
 		t.f = 4 * t.h
 	}
 	return t
+}
+
+// blocks returns the first n blocks.
+func (t transformer) blocks(n int) []Layer {
+	layers := make([]Layer, n)
+	for i := range layers {
+		layers[i] = t.block(i)
+	}
+	return layers
 }
 
 // block returns transformer block number i.
@@ -99,19 +109,28 @@ func (t transformer) blockRetained() int64 {
 // Activations are the 8-byte token numbers and the dropout mask, 8bs + bsh, as
 // in Megatron-LM's estimate of memory; backward weight reads the token numbers
 // and the gradient of the output.
+//
+// Devices that share the table look up what they have of it, 1/P of the work on
+// average, and add up the results by an all-reduce; backward weight starts with a
+// broadcast of the gradient. Each has all positions, and holds activations in full.
 func (t transformer) embedding() Layer {
-	elements := float64(t.bs) * float64(t.h)
-	return Layer{
+	elements := float64(t.bs) * float64(t.h) / float64(max(1, t.shards))
+	l := Layer{
 		Kind:           Embedding,
 		Name:           "embedding",
 		Forward:        elements,
 		BackwardWeight: 2 * elements,
 		Activation:     8*t.bs + t.bs*t.h,
 		Retained:       8*t.bs + t.hiddenBytes(),
-		Parameters:     (t.v + t.s) * t.h,
+		Parameters:     (shareOf(t.v, t.shards) + t.s) * t.h,
 		StateBytes:     t.state,
 		Output:         t.hiddenBytes(),
 	}.keepAll()
+	if t.shards > 0 {
+		hidden := Exchange{Rounds: 1, Bytes: t.hiddenBytes()}
+		l.Output, l.Shards, l.Exchanged = 0, t.shards, [3]Exchange{0: hidden, 2: hidden}
+	}
+	return l
 }
 
 // head returns the final norm, the output layer and the cross entropy.
@@ -123,23 +142,35 @@ func (t transformer) embedding() Layer {
 // 4sbh(1 + V/h) for e = 2 (Korthikanti et al., Section 4.3). The gradient of the
 // logits takes their place; backward weight reads it, with e bytes an element,
 // and the input of the product.
+//
+// Devices that share the vocabulary have V/P of it each, rounded up, and the norm and
+// its input in full. The forward starts with a broadcast of the input and ends with the
+// statistics of the softmax; backward input ends with a reduce of the gradient.
 func (t transformer) head() Layer {
-	product := 2 * float64(t.bs) * float64(t.h) * float64(t.v)
+	v := shareOf(t.v, t.shards)
+	product := 2 * float64(t.bs) * float64(t.h) * float64(v)
 	l := Layer{
 		Kind:           Head,
 		Name:           "head",
 		Forward:        product,
 		BackwardInput:  product,
 		BackwardWeight: product,
-		Activation:     2*t.hiddenBytes() + 4*t.bs*t.v,
-		Retained:       t.hiddenBytes() + t.e*t.bs*t.v,
+		Activation:     2*t.hiddenBytes() + 4*t.bs*v,
+		Retained:       t.hiddenBytes() + t.e*t.bs*v,
 		Parameters:     2 * t.h,
 		StateBytes:     t.state,
+		Shards:         t.shards,
 	}
-	if t.tied {
-		l.Tied = t.v * t.h
-	} else {
-		l.Parameters += t.v * t.h
+	switch {
+	case !t.tied:
+		l.Parameters += v * t.h
+	case t.shards > 0: // the same devices have the same shares in the embedding
+	default:
+		l.Tied = v * t.h
+	}
+	if t.shards > 0 {
+		hidden := Exchange{Rounds: 1, Bytes: t.hiddenBytes()}
+		l.Exchanged = [3]Exchange{0: hidden.plus(t.statistics()), 1: hidden}
 	}
 	return l.keepAll()
 }

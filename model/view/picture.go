@@ -118,7 +118,7 @@ func (pic *picture) figures(bound model.Time, broken bool) []string {
 
 // counts lists the sizes of the problem.
 func (pic *picture) counts() []string {
-	return []string{model.Plural(pic.p.NumDevices(), "device"),
+	return []string{pic.p.Pipeline.DeviceCounts(),
 		model.Plural(len(pic.p.Pipeline.Stages), "stage"), model.Plural(pic.p.MicroBatches(), "micro-batch")}
 }
 
