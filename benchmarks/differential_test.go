@@ -62,8 +62,8 @@ func TestDifferential(t *testing.T) {
 	for n := uint64(0); n < seeds && (*differential == 0 || time.Since(begin) < *differential); n++ {
 		seed := *firstSeed + n
 		c.compare(families[0].draw(seed))
-		if f := seed % 4; f > 0 {
-			c.compare(families[f].draw(seed / 4))
+		if f := seed % 5; f > 0 {
+			c.compare(families[f].draw(seed / 5))
 		}
 	}
 	t.Logf("%d problems, %d refused, %d without a plan; %d needed a search, %d of them closed by both engines; %d nogoods verified",

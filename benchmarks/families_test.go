@@ -21,6 +21,7 @@ var families = []family{
 	{"regular", func(seed uint64) *model.Pipeline { return modelgen.Pipeline(modelgen.Random(seed, 5)) }},
 	{"pipeline", func(seed uint64) *model.Pipeline { return modelgen.RandomPipeline(seed, 4) }},
 	{"starved", starved},
+	{"extended", extended},
 }
 
 // tight returns a problem with one to four devices, chunks there and back or in a
@@ -66,6 +67,13 @@ func starved(seed uint64) *model.Pipeline {
 			*l = max(0, *l-model.Bytes(r.IntN(7)))
 		}
 	}
+	return pl
+}
+
+// extended returns a problem of little memory with operations of its own.
+func extended(seed uint64) *model.Pipeline {
+	pl := tight(seed, 4)
+	modelgen.AddOperations(pl, seed)
 	return pl
 }
 

@@ -62,6 +62,11 @@ func multiply(pl *model.Pipeline, k model.Time) {
 	for l := range pl.Links {
 		pl.Links[l].Latency *= k
 	}
+	for i := range pl.Operations {
+		o := &pl.Operations[i]
+		o.Duration *= k
+		o.After, o.Before = refs(o.After, k), refs(o.Before, k)
+	}
 	for s := range pl.Stages {
 		for r := range pl.Stages[s].Replicas {
 			for _, d := range durations(&pl.Stages[s].Replicas[r].Durations) {
@@ -73,10 +78,20 @@ func multiply(pl *model.Pipeline, k model.Time) {
 	}
 }
 
+// refs returns references with all lags multiplied.
+func refs(list []model.Ref, k model.Time) []model.Ref {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Lag *= k
+	}
+	return list
+}
+
 // copied returns a pipeline that may be changed.
 func copied(pl *model.Pipeline) *model.Pipeline {
 	c := *pl
 	c.Devices, c.Stages, c.Links = slices.Clone(pl.Devices), slices.Clone(pl.Stages), slices.Clone(pl.Links)
+	c.Operations = slices.Clone(pl.Operations)
 	for s := range c.Stages {
 		c.Stages[s].Replicas = slices.Clone(c.Stages[s].Replicas)
 	}

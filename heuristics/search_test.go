@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/flexpipe/flexpipe/constraints"
@@ -20,7 +19,7 @@ import (
 // names, and lies on or above the lower bound.
 func TestSearchFindsJudgedPlans(t *testing.T) {
 	for seed := range uint64(600) {
-		pl := repeated(t, modelgen.RandomPipeline(seed, 4))
+		pl := modelgen.RandomPipeline(seed, 4)
 		pl.Objective = model.Objective(seed % 2)
 		p, err := model.Compile(pl)
 		if err != nil {
@@ -44,21 +43,6 @@ func TestSearchFindsJudgedPlans(t *testing.T) {
 			t.Errorf("seed %d: bound %d (%s) above value %d", seed, b.Value, b.Reason, r.Value)
 		}
 	}
-}
-
-// repeated returns a pipeline without the operations that run once, and without any that
-// depend on the choice between split and fused.
-func repeated(t *testing.T, pl *model.Pipeline) *model.Pipeline {
-	t.Helper()
-	pl.Operations = slices.DeleteFunc(pl.Operations, func(o model.Operation) bool { return o.Single })
-	p, err := model.Compile(pl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if constraints.Entangled(p) >= 0 {
-		pl.Operations = nil
-	}
-	return pl
 }
 
 // TestSearchIsDeterministic demands the same result from any number of workers.
@@ -102,7 +86,7 @@ func TestSearchReportsWhatDoesNotFit(t *testing.T) {
 func TestSearchRefusesOnlyWhatCannotFit(t *testing.T) {
 	chains, proved, unproved := 0, 0, 0
 	for seed := range uint64(4000) {
-		pl := repeated(t, modelgen.RandomPipeline(seed, 3))
+		pl := modelgen.RandomPipeline(seed, 3)
 		for d := range pl.Devices {
 			if !pl.Devices[d].Engine {
 				pl.Devices[d].Limit = model.Bytes((seed*7 + uint64(d)*3) % 14)

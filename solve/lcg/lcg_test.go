@@ -1,6 +1,7 @@
 package lcg_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +56,27 @@ func TestSamePlan(t *testing.T) {
 					t.Errorf("%v, %d workers: value %d, with one worker %d", objective, workers, r.Value, value)
 				}
 			}
+		}
+	}
+}
+
+// TestRefusesEntangled: what waits for backwards with a choice, one by one, does not
+// keep index order; what waits once for all of them does.
+func TestRefusesEntangled(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		pl := modelgen.Pipeline(modelgen.Spec{Devices: 1, MicroBatches: 2, Backward: model.Auto, B: []model.Time{1}})
+		pl.Operations = []model.Operation{{Name: "reduce", Letter: "R", Single: once, Duration: 3, After: []model.Ref{{Kind: model.Backward}}}}
+		p, err := model.Compile(pl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := lcg.New().Solve(t.Context(), p, solve.Options{})
+		var feature *solve.FeatureError
+		switch {
+		case !once && !errors.As(err, &feature):
+			t.Errorf("error %v, want a refusal", err)
+		case once && (err != nil || r.Status != solve.Optimal || r.Value != 2+2+3):
+			t.Errorf("result %+v, error %v; want 7: two forwards, two fused backwards, the reduction", r, err)
 		}
 	}
 }
