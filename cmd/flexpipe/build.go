@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -179,13 +180,26 @@ func (b *building) answer(ctx context.Context) (*answer, error) {
 		return a, b.describe(ctx, a)
 	}
 	if err := b.program.find(ctx, request.Config, a); err != nil {
-		return nil, b.script.At("schedule", err)
+		return nil, b.script.At("schedule", inScript(err))
 	}
 	if request.Solve != nil {
 		b.compare(ctx, a)
 	}
 	return a, nil
 }
+
+// inScript words an error that names flags of solve for the author of a script.
+func inScript(err error) error {
+	text := err.Error()
+	worded := chunksFlag.ReplaceAllString(text, "place(rule, chunks = $1)")
+	worded = strings.NewReplacer("--split-stages", "place(rule, chunks)", "--schedule", "schedule()").Replace(worded)
+	if worded == text {
+		return err
+	}
+	return errors.New(worded)
+}
+
+var chunksFlag = regexp.MustCompile(`--split-stages (\d+)`)
 
 // The engines of plans that are described and not searched.
 const (

@@ -224,6 +224,22 @@ func TestOrders(t *testing.T) {
 	}
 }
 
+// TestOrdersOfOwnOperations names operations of one's own by name and by letter, and
+// orders an engine, which follows the devices.
+func TestOrdersOfOwnOperations(t *testing.T) {
+	r := request(t, `
+p = pipeline(devices = 1, micro_batches = 1, costs = {"forward": 1, "backward_full": 2}, backward = "fused",
+             operations = [{"name": "log", "letter": "L", "stages": 0, "duration": 1, "after": "forward"}])
+p.operation("recompute", letter = "R", stages = "all", duration = 1, before = "backward")
+p.operation("step1", stages = 0, once = True, link = "wire", duration = 1, after = "backward")
+p.order(0, [op("forward", 0, 0), op("log", 0, 0), op("recompute", 0, 0), op("B", 0, 0)])
+p.order(1, [op("step1", 0)])
+`, Options{})
+	if want := [][]string{{"0F0", "0L0", "0R0", "0B0"}, {"0STEP"}}; !reflect.DeepEqual(r.Order, want) {
+		t.Errorf("%v, want %v", r.Order, want)
+	}
+}
+
 // TestSpecIsScript draws schedules, and demands that a script and the verbs in Go give
 // equal requests.
 func TestSpecIsScript(t *testing.T) {

@@ -133,6 +133,7 @@ func (r *run) choiceError(p *pipeline, choice *cssr.ChoiceError, problem, remedy
 	if !strings.Contains(problem, choice.Choice) {
 		problem = choice.Choice + ": " + problem
 	}
+	problem = strings.Replace(problem, "split-stages", "chunks", 1)
 	return r.at(p.at(choiceKey(choice), "placement"), &fault{problem: problem, remedy: remedy, cause: choice})
 }
 
