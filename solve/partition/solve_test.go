@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flexpipe/flexpipe/model/network"
+	"github.com/flexpipe/flexpipe/solve/ilp"
 	"github.com/flexpipe/flexpipe/solve/partition"
 	"pgregory.net/rapid"
 )
@@ -64,6 +65,54 @@ func TestIntegerProgramAgainstAll(t *testing.T) {
 	t.Logf("%d proved, %d infeasible", proved, none)
 	if proved < 20 || none < 10 {
 		t.Errorf("only %d proved and %d infeasible", proved, none)
+	}
+}
+
+// TestProgramAgainstAll has no quick look before it, which would find most answers alone:
+// the program finds the best value, finds it again where nothing above it is allowed, and
+// nothing below it.
+func TestProgramAgainstAll(t *testing.T) {
+	found, none := 0, 0
+	for name, sh := range shapes {
+		for seed := range 9 {
+			p := rapid.Custom(func(t *rapid.T) *partition.Problem { return draw(t, sh) }).Example(seed)
+			p.Recompute = p.Recompute[:min(2, len(p.Recompute))]
+			for d := range p.Devices {
+				p.Devices[d].Limit += 8 // some memory, so that many problems have a choice
+			}
+			want := all(p)
+			best := int64(0)
+			if len(want) > 0 {
+				best = want[0].score.Busiest
+			}
+			for _, most := range []int64{0, best, best - 1} {
+				if most < 0 || most == 0 && best < 2 && len(want) > 0 {
+					continue
+				}
+				status, c, err := partition.Program(p, most, 30)
+				if err != nil {
+					t.Fatalf("%s %d: %v", name, seed, err)
+				}
+				fits := len(want) > 0 && (most == 0 || most == best)
+				switch {
+				case status == ilp.Feasible || status == ilp.Unknown:
+					continue
+				case (c != nil) != fits:
+					t.Fatalf("%s %d: at most %d: %v, best %d of %d", name, seed, most, status, best, len(want))
+				case c == nil:
+					none++
+					continue
+				}
+				found++
+				if score, _ := partition.Evaluate(p, c); score.Busiest != best || !partition.Fits(p, c) {
+					t.Fatalf("%s %d: at most %d: %v with %d, best %d", name, seed, most, c, score.Busiest, best)
+				}
+			}
+		}
+	}
+	t.Logf("%d found, %d without", found, none)
+	if found < 30 || none < 20 {
+		t.Errorf("only %d found and %d without", found, none)
 	}
 }
 
