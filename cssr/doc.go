@@ -10,6 +10,9 @@
 // Rule is the numeric form of a Point that the Decoder reads; searches move in
 // rules directly.
 //
+// A Request is a point of the space, or an explicit order, with the configuration that
+// it is for: what a script or a program asks for. A Spec builds one verb by verb.
+//
 // The Decoder simulates the actors: each, whenever it is free, starts the ready
 // operation that the rule ranks first. It never gets stuck on a memory limit.
 package cssr

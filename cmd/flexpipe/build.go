@@ -24,6 +24,7 @@ func (p *program) buildCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "config", TakesFile: true, Usage: "what config() is in the script: a `FILE`, or - for standard input"},
 		&cli.StringSliceFlag{Name: "set", Usage: "set a parameter of the script, as in `K=V`"},
+		&cli.Uint64Flag{Name: "steps", Value: dsl.DefaultSteps, Usage: "stop the script after this many steps"},
 		&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "tell each decision that a device made, and why"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: fmt.Sprintf("draw the plan also with --quiet or on more than %d devices", mostLanes)},
 		&cli.BoolFlag{Name: "with-order", DisableDefaultText: true, Usage: "with --json: the orders of the devices also above 100,000 operations"},
@@ -42,6 +43,7 @@ type buildOptions struct {
 	solveOptions
 	config  string // "": none
 	set     []dsl.Setting
+	steps   uint64
 	explain bool
 	limited bool // --time-limit is given
 }
@@ -52,9 +54,12 @@ func (p *program) buildOptions(c *cli.Context) (o buildOptions, err error) {
 		gantt: c.Bool("gantt"), quiet: c.Bool("quiet"),
 	}
 	o.color = p.color(c, !o.standardTaken())
-	o.explain, o.limited = c.Bool("explain"), c.IsSet("time-limit")
+	o.steps, o.explain, o.limited = c.Uint64("steps"), c.Bool("explain"), c.IsSet("time-limit")
 	if o.config, err = fileOf(c, "config"); err != nil {
 		return o, err
+	}
+	if o.steps == 0 {
+		return o, errors.New("--steps 0: at least 1 is needed")
 	}
 	if o.search, err = searchOf(c); err != nil {
 		return o, err
@@ -129,9 +134,12 @@ func (p *program) runScript(ctx context.Context, name string, o *buildOptions) (
 		schedules = append(schedules, s.Name)
 	}
 	script, err := dsl.Run(ctx, filepath.ToSlash(displayName(name)), source, dsl.Options{
-		FS: inputFS{p.in}, Config: filepath.ToSlash(displayName(o.config)), Set: o.set, Schedules: schedules,
+		FS: inputFS{p.in}, Config: filepath.ToSlash(displayName(o.config)), Set: o.set, Schedules: schedules, Steps: o.steps,
 		Print: func(text string) { fmt.Fprintln(p.err, text) },
 	})
+	if err != nil && errors.Is(err, errInterrupted) {
+		return nil, &exitError{exitLimit, err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +161,9 @@ type building struct {
 func (b *building) answer(ctx context.Context) (*answer, error) {
 	request, o := b.script.Request, &b.options
 	o.choices = request.Point.Choices
+	if o.explain && (request.Order != nil || request.Schedule != "") {
+		return nil, errors.New("--explain tells what the decoder decides, and the script leaves it nothing to decide")
+	}
 	switch {
 	case request.Tune != nil:
 		return nil, &exitError{exitUnavailable, errors.New("tune is not in this build yet; build(p) or solve(p) are")}
@@ -215,6 +226,10 @@ func (b *building) describe(ctx context.Context, a *answer) error {
 		return nil
 	}
 	plan, engine, err := b.plan(ctx, a.problem)
+	if err != nil && ctx.Err() != nil {
+		a.result.Reason = stopped(ctx, "")
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -39,27 +39,13 @@ func (r *run) explain(p *pipeline, err error) *Error {
 	case errors.As(err, &choice):
 		return r.choiceError(p, choice, choice.Problem, choice.Remedy)
 	case errors.As(err, &policy):
-		return r.at(p.at(policy.Key), &fault{problem: verbOf(policy.Key) + ": " + policy.Problem, remedy: policy.Remedy, cause: err})
+		return r.at(p.at(policy.Key), &fault{problem: cssr.VerbOf(policy.Key) + ": " + policy.Problem, remedy: policy.Remedy, cause: err})
 	case errors.As(err, &verbs):
 		return r.at(p.at(verbs.Verb), &fault{problem: verbs.Problem, remedy: verbs.Remedy, cause: err})
 	case errors.As(err, &memory) && p.has("memory"):
 		return r.at(p.at("memory"), &fault{problem: err.Error(), remedy: "allow more", cause: err})
 	}
 	return nil
-}
-
-// verbOf returns the method that sets a key of a point.
-func verbOf(key string) string {
-	switch key {
-	case "in-flight":
-		return "in_flight"
-	case "traversal", "group":
-		return "traverse"
-	}
-	if strings.HasPrefix(key, "types") {
-		return "prefer"
-	}
-	return key
 }
 
 // has reports whether the script gives a key.
