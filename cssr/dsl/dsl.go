@@ -14,6 +14,7 @@
 package dsl
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -88,7 +89,7 @@ func (s *Script) Warning(w config.Warning) string {
 //
 // Every error is an *Error; where the context ended the run, it wraps the cause.
 func Run(ctx context.Context, name string, source []byte, o Options) (*Script, error) {
-	r := newRun(name, source, o)
+	r := newRun(name, bytes.TrimPrefix(source, []byte("\ufeff")), o)
 	if err := r.execute(ctx); err != nil {
 		return nil, r.scriptError(err)
 	}

@@ -205,6 +205,20 @@ func TestConfined(t *testing.T) {
 	}
 }
 
+// TestLongLine shows the part of a line that matters, with nothing that disturbs a
+// terminal.
+func TestLongLine(t *testing.T) {
+	filler := "[" + strings.Repeat("1, ", 100) + "]"
+	e := refusal(t, context.Background(), "\ufeffx = "+filler+" + 'é\u200e' + "+filler, Options{})
+	lines := strings.Split(e.Error(), "\n")
+	if len(lines) != 3 || strings.ContainsRune(lines[1], '\u200e') || len([]rune(lines[1])) > 4+widest+6 {
+		t.Fatalf("%d lines: %q", len(lines), lines)
+	}
+	if at := len([]rune(lines[2])) - 1; []rune(lines[1])[at] != '+' {
+		t.Errorf("the caret stands below %q:\n%v", string([]rune(lines[1])[at]), e)
+	}
+}
+
 // TestOrders reads the forms of an order.
 func TestOrders(t *testing.T) {
 	const two = `p = pipeline(devices = 2, micro_batches = 1, costs = {"forward": 1, "backward_full": 2}, backward = "fused")` + "\n"
