@@ -203,7 +203,8 @@ func (b *building) answer(ctx context.Context) (*answer, error) {
 func inScript(err error) error {
 	text := err.Error()
 	worded := chunksFlag.ReplaceAllString(text, "place(rule, chunks = $1)")
-	worded = strings.NewReplacer("--split-stages", "place(rule, chunks)", "--schedule", "schedule()").Replace(worded)
+	worded = strings.NewReplacer("--split-stages", "place(rule, chunks)", "--schedule", "schedule()",
+		"list the placement and its reverse under routes", "use bidirectional()").Replace(worded)
 	if worded == text {
 		return err
 	}
