@@ -95,7 +95,7 @@ func (p *program) build(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.notInputs([]string{name, o.config}, o.files()); err != nil {
+	if err := p.notInputs(append(script.Files(), o.config, name), o.files()); err != nil {
 		return err
 	}
 	b := building{program: p, script: script, options: o}

@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"go.starlark.net/starlark"
@@ -72,6 +73,9 @@ func (s *Script) At(word string, err error) error {
 	}
 	return s.run.at(s.asks.sites[word], &fault{problem: err.Error(), cause: err})
 }
+
+// Files returns the names of the configurations that the script has read, sorted.
+func (s *Script) Files() []string { return slices.Sorted(maps.Keys(s.run.files)) }
 
 // Warning writes a warning of the configuration with its place: in the script, if a key
 // that the script gives is what it is about.

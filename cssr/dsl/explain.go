@@ -143,7 +143,7 @@ func (r *run) orderError(p *pipeline, e *cssr.OrderError) *Error {
 		}
 	}
 	if e.Position < 0 && len(parts) > 0 {
-		where = parts[len(parts)-1].site
+		where = parts[len(parts)-1].site.argument("device", 1)
 	}
 	return r.at(where, &fault{problem: e.Problem, remedy: e.Remedy, cause: e})
 }
