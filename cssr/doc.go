@@ -12,6 +12,9 @@
 // literature are points (Named). A Rule is the numeric form of a policy that the
 // Decoder reads; searches move in rules directly.
 //
+// A Request is a point of the space, or an explicit order, with the configuration that
+// it is for: what a script or a program asks for. A Spec builds one verb by verb.
+//
 // The Decoder simulates the actors: each, whenever it is free, starts the ready
 // operation that the rule ranks first. It never gets stuck on a memory limit. It can
 // tell each of its decisions, and why (Decoder.Trace).

@@ -360,14 +360,33 @@ func (s *Spec) contradiction() error {
 	return nil
 }
 
-// policyWords names the keys of a policy that are set.
+// policyWords names the verbs that have set parts of a policy.
 func policyWords(policy Point) string {
 	var words []string
 	for _, word := range fields(policy.String()) {
 		key, _, _ := strings.Cut(word.text, "=")
-		words = append(words, key)
+		if verb := VerbOf(key); !slices.Contains(words, verb) {
+			words = append(words, verb)
+		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// VerbOf returns the verb of a Spec, as scripts write it, that sets what a key of a
+// point in text form says, such as prefer for types@3.
+func VerbOf(key string) string {
+	switch key {
+	case "placement", "chunks":
+		return "place"
+	case "in-flight":
+		return "in_flight"
+	case "traversal", "group":
+		return "traverse"
+	}
+	if strings.HasPrefix(key, keyTypes) {
+		return "prefer"
+	}
+	return key
 }
 
 // Config returns the configuration as it is so far, without the operations of

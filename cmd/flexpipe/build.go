@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ func (p *program) buildCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "config", TakesFile: true, Usage: "what config() is in the script: a `FILE`, or - for standard input"},
 		&cli.StringSliceFlag{Name: "set", Usage: "set a parameter of the script, as in `K=V`"},
+		&cli.Uint64Flag{Name: "steps", Value: dsl.DefaultSteps, Usage: "stop the script after this many steps"},
 		&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "tell each decision that a device made, and why"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: fmt.Sprintf("draw the plan also with --quiet or on more than %d devices", mostLanes)},
 		&cli.BoolFlag{Name: "with-order", DisableDefaultText: true, Usage: "with --json: the orders of the devices also above 100,000 operations"},
@@ -41,6 +43,7 @@ type buildOptions struct {
 	solveOptions
 	config  string // "": none
 	set     []dsl.Setting
+	steps   uint64
 	explain bool
 	limited bool // --time-limit is given
 }
@@ -51,9 +54,12 @@ func (p *program) buildOptions(c *cli.Context) (o buildOptions, err error) {
 		gantt: c.Bool("gantt"), quiet: c.Bool("quiet"),
 	}
 	o.color = p.color(c, !o.standardTaken())
-	o.explain, o.limited = c.Bool("explain"), c.IsSet("time-limit")
+	o.steps, o.explain, o.limited = c.Uint64("steps"), c.Bool("explain"), c.IsSet("time-limit")
 	if o.config, err = fileOf(c, "config"); err != nil {
 		return o, err
+	}
+	if o.steps == 0 {
+		return o, errors.New("--steps 0: at least 1 is needed")
 	}
 	if o.search, err = searchOf(c); err != nil {
 		return o, err
@@ -89,7 +95,7 @@ func (p *program) build(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.notInputs([]string{name, o.config}, o.files()); err != nil {
+	if err := p.notInputs(append(script.Files(), o.config, name), o.files()); err != nil {
 		return err
 	}
 	b := building{program: p, script: script, options: o}
@@ -128,9 +134,12 @@ func (p *program) runScript(ctx context.Context, name string, o *buildOptions) (
 		schedules = append(schedules, s.Name)
 	}
 	script, err := dsl.Run(ctx, filepath.ToSlash(displayName(name)), source, dsl.Options{
-		FS: inputFS{p.in}, Config: filepath.ToSlash(displayName(o.config)), Set: o.set, Schedules: schedules,
+		FS: inputFS{p.in}, Config: filepath.ToSlash(displayName(o.config)), Set: o.set, Schedules: schedules, Steps: o.steps,
 		Print: func(text string) { fmt.Fprintln(p.err, text) },
 	})
+	if err != nil && errors.Is(err, errInterrupted) {
+		return nil, &exitError{exitLimit, err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +161,9 @@ type building struct {
 func (b *building) answer(ctx context.Context) (*answer, error) {
 	request, o := b.script.Request, &b.options
 	o.choices = request.Point.Choices
+	if o.explain && (request.Order != nil || request.Schedule != "") {
+		return nil, errors.New("--explain tells what the decoder decides, and the script leaves it nothing to decide")
+	}
 	switch {
 	case request.Tune != nil:
 		return nil, &exitError{exitUnavailable, errors.New("tune is not in this build yet; build(p) or solve(p) are")}
@@ -179,13 +191,27 @@ func (b *building) answer(ctx context.Context) (*answer, error) {
 		return a, b.describe(ctx, a)
 	}
 	if err := b.program.find(ctx, request.Config, a); err != nil {
-		return nil, b.script.At("schedule", err)
+		return nil, b.script.At("schedule", inScript(err))
 	}
 	if request.Solve != nil {
 		b.compare(ctx, a)
 	}
 	return a, nil
 }
+
+// inScript words an error that names flags of solve for the author of a script.
+func inScript(err error) error {
+	text := err.Error()
+	worded := chunksFlag.ReplaceAllString(text, "place(rule, chunks = $1)")
+	worded = strings.NewReplacer("--split-stages", "place(rule, chunks)", "--schedule", "schedule()",
+		"list the placement and its reverse under routes", "use bidirectional()").Replace(worded)
+	if worded == text {
+		return err
+	}
+	return errors.New(worded)
+}
+
+var chunksFlag = regexp.MustCompile(`--split-stages (\d+)`)
 
 // The engines of plans that are described and not searched.
 const (
@@ -201,6 +227,10 @@ func (b *building) describe(ctx context.Context, a *answer) error {
 		return nil
 	}
 	plan, engine, err := b.plan(ctx, a.problem)
+	if err != nil && ctx.Err() != nil {
+		a.result.Reason = stopped(ctx, "")
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"path"
 	"strconv"
 
@@ -48,7 +49,11 @@ func (r *run) fromKeys(thread *starlark.Thread, b *starlark.Builtin, args starla
 func (r *run) load(thread *starlark.Thread, name string, kwargs []starlark.Tuple) (starlark.Value, error) {
 	data, err := r.read(name)
 	if err != nil {
-		return nil, &fault{index: 1, problem: "the configuration cannot be read: " + err.Error(), remedy: "name a file relative to the script", cause: err}
+		problem := err
+		if path := (*fs.PathError)(nil); errors.As(err, &path) {
+			problem = path.Err // the name stands in the script
+		}
+		return nil, &fault{index: 1, problem: "the configuration cannot be read: " + problem.Error(), remedy: "name a file relative to the script", cause: err}
 	}
 	return r.newPipeline(thread, config.Source{FS: r.FS, Name: name, Data: data}, kwargs)
 }

@@ -14,9 +14,11 @@
 package dsl
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"go.starlark.net/starlark"
@@ -72,6 +74,9 @@ func (s *Script) At(word string, err error) error {
 	return s.run.at(s.asks.sites[word], &fault{problem: err.Error(), cause: err})
 }
 
+// Files returns the names of the configurations that the script has read, sorted.
+func (s *Script) Files() []string { return slices.Sorted(maps.Keys(s.run.files)) }
+
 // Warning writes a warning of the configuration with its place: in the script, if a key
 // that the script gives is what it is about.
 func (s *Script) Warning(w config.Warning) string {
@@ -88,7 +93,7 @@ func (s *Script) Warning(w config.Warning) string {
 //
 // Every error is an *Error; where the context ended the run, it wraps the cause.
 func Run(ctx context.Context, name string, source []byte, o Options) (*Script, error) {
-	r := newRun(name, source, o)
+	r := newRun(name, bytes.TrimPrefix(source, []byte("\ufeff")), o)
 	if err := r.execute(ctx); err != nil {
 		return nil, r.scriptError(err)
 	}

@@ -205,6 +205,20 @@ func TestConfined(t *testing.T) {
 	}
 }
 
+// TestLongLine shows the part of a line that matters, with nothing that disturbs a
+// terminal.
+func TestLongLine(t *testing.T) {
+	filler := "[" + strings.Repeat("1, ", 100) + "]"
+	e := refusal(t, context.Background(), "\ufeffx = "+filler+" + 'é\u200e' + "+filler, Options{})
+	lines := strings.Split(e.Error(), "\n")
+	if len(lines) != 3 || strings.ContainsRune(lines[1], '\u200e') || len([]rune(lines[1])) > 4+widest+6 {
+		t.Fatalf("%d lines: %q", len(lines), lines)
+	}
+	if at := len([]rune(lines[2])) - 1; []rune(lines[1])[at] != '+' {
+		t.Errorf("the caret stands below %q:\n%v", string([]rune(lines[1])[at]), e)
+	}
+}
+
 // TestOrders reads the forms of an order.
 func TestOrders(t *testing.T) {
 	const two = `p = pipeline(devices = 2, micro_batches = 1, costs = {"forward": 1, "backward_full": 2}, backward = "fused")` + "\n"
@@ -221,6 +235,22 @@ func TestOrders(t *testing.T) {
 	}
 	if r := request(t, two+"p.prefer('B > F')", Options{}); r.Order != nil {
 		t.Errorf("order %v without one", r.Order)
+	}
+}
+
+// TestOrdersOfOwnOperations names operations of one's own by name and by letter, and
+// orders an engine, which follows the devices.
+func TestOrdersOfOwnOperations(t *testing.T) {
+	r := request(t, `
+p = pipeline(devices = 1, micro_batches = 1, costs = {"forward": 1, "backward_full": 2}, backward = "fused",
+             operations = [{"name": "log", "letter": "L", "stages": 0, "duration": 1, "after": "forward"}])
+p.operation("recompute", letter = "R", stages = "all", duration = 1, before = "backward")
+p.operation("step1", stages = 0, once = True, link = "wire", duration = 1, after = "backward")
+p.order(0, [op("forward", 0, 0), op("log", 0, 0), op("recompute", 0, 0), op("B", 0, 0)])
+p.order(1, [op("step1", 0)])
+`, Options{})
+	if want := [][]string{{"0F0", "0L0", "0R0", "0B0"}, {"0STEP"}}; !reflect.DeepEqual(r.Order, want) {
+		t.Errorf("%v, want %v", r.Order, want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.starlark.net/resolve"
@@ -51,12 +52,13 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) write(b *strings.Builder) {
-	b.WriteString(e.Where() + ": " + e.Problem)
+	b.WriteString(e.Where() + ": " + printable(e.Problem))
 	if e.Remedy != "" {
-		b.WriteString("; " + e.Remedy)
+		b.WriteString("; " + printable(e.Remedy))
 	}
 	if e.Line > 0 && e.Source != "" {
-		fmt.Fprintf(b, "\n    %s\n    %s^", e.Source, indent(e.Source, e.Column))
+		line, column := excerpt(printable(e.Source), e.Column)
+		fmt.Fprintf(b, "\n    %s\n    %s^", line, indent(line, column))
 	}
 	for _, c := range e.Calls {
 		fmt.Fprintf(b, "\n  %s was called at %s:%d:%d", c.Function, e.File, c.Line, c.Column)
@@ -88,6 +90,37 @@ func indent(line string, column int) string {
 		}
 	}
 	return b.String()
+}
+
+// printable replaces what could disturb a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// widest is how many characters of a line an error shows.
+const widest = 120
+
+// excerpt returns the part of a line around a column, and the column in it.
+func excerpt(line string, column int) (string, int) {
+	text := []rune(line)
+	if len(text) <= widest {
+		return line, column
+	}
+	from := min(max(0, column-1-widest/2), len(text)-widest)
+	to := from + widest
+	before, after := "", ""
+	if from > 0 {
+		before = "..."
+	}
+	if to < len(text) {
+		after = "..."
+	}
+	return before + string(text[from:to]) + after, column - from + len(before)
 }
 
 // fault is an error of a word of the language, which knows its place by the call that

@@ -39,27 +39,13 @@ func (r *run) explain(p *pipeline, err error) *Error {
 	case errors.As(err, &choice):
 		return r.choiceError(p, choice, choice.Problem, choice.Remedy)
 	case errors.As(err, &policy):
-		return r.at(p.at(policy.Key), &fault{problem: verbOf(policy.Key) + ": " + policy.Problem, remedy: policy.Remedy, cause: err})
+		return r.at(p.at(policy.Key), &fault{problem: cssr.VerbOf(policy.Key) + ": " + policy.Problem, remedy: policy.Remedy, cause: err})
 	case errors.As(err, &verbs):
 		return r.at(p.at(verbs.Verb), &fault{problem: verbs.Problem, remedy: verbs.Remedy, cause: err})
 	case errors.As(err, &memory) && p.has("memory"):
 		return r.at(p.at("memory"), &fault{problem: err.Error(), remedy: "allow more", cause: err})
 	}
 	return nil
-}
-
-// verbOf returns the method that sets a key of a point.
-func verbOf(key string) string {
-	switch key {
-	case "in-flight":
-		return "in_flight"
-	case "traversal", "group":
-		return "traverse"
-	}
-	if strings.HasPrefix(key, "types") {
-		return "prefer"
-	}
-	return key
 }
 
 // has reports whether the script gives a key.
@@ -133,6 +119,7 @@ func (r *run) choiceError(p *pipeline, choice *cssr.ChoiceError, problem, remedy
 	if !strings.Contains(problem, choice.Choice) {
 		problem = choice.Choice + ": " + problem
 	}
+	problem = strings.Replace(problem, "split-stages", "chunks", 1)
 	return r.at(p.at(choiceKey(choice), "placement"), &fault{problem: problem, remedy: remedy, cause: choice})
 }
 
@@ -156,7 +143,7 @@ func (r *run) orderError(p *pipeline, e *cssr.OrderError) *Error {
 		}
 	}
 	if e.Position < 0 && len(parts) > 0 {
-		where = parts[len(parts)-1].site
+		where = parts[len(parts)-1].site.argument("device", 1)
 	}
 	return r.at(where, &fault{problem: e.Problem, remedy: e.Remedy, cause: e})
 }

@@ -61,23 +61,21 @@ type call struct {
 // unpack assigns the arguments.
 func (c *call) unpack(p ...any) error { return unpack(c.builtin, c.args, c.kwargs, p) }
 
-// methods are the methods by name. It is a function because they refer to it.
-func methods() map[string]method {
-	return map[string]method{
-		"place": (*pipeline).place, "bidirectional": (*pipeline).bidirectional, "backward": (*pipeline).backward, "objective": (*pipeline).objective,
-		"partition": (*pipeline).partition, "recompute": (*pipeline).recompute,
-		"prefer": (*pipeline).prefer, "traverse": (*pipeline).traverse, "in_flight": (*pipeline).inFlight,
-		"memory": (*pipeline).memory, "weights": (*pipeline).weights, "patience": (*pipeline).patience,
-		"operation": (*pipeline).operation, "order": (*pipeline).order, "schedule": (*pipeline).schedule,
-		"stage_of": (*pipeline).stageOf, "device_of": (*pipeline).deviceOf, "stages_on": (*pipeline).stagesOn,
-	}
+// methods are the methods by name.
+var methods = map[string]method{
+	"place": (*pipeline).place, "bidirectional": (*pipeline).bidirectional, "backward": (*pipeline).backward, "objective": (*pipeline).objective,
+	"partition": (*pipeline).partition, "recompute": (*pipeline).recompute,
+	"prefer": (*pipeline).prefer, "traverse": (*pipeline).traverse, "in_flight": (*pipeline).inFlight,
+	"memory": (*pipeline).memory, "weights": (*pipeline).weights, "patience": (*pipeline).patience,
+	"operation": (*pipeline).operation, "order": (*pipeline).order, "schedule": (*pipeline).schedule,
+	"stage_of": (*pipeline).stageOf, "device_of": (*pipeline).deviceOf, "stages_on": (*pipeline).stagesOn,
 }
 
 var attributes = []string{"devices", "stages", "micro_batches", "name"}
 
 // AttrNames lists attributes and methods.
 func (p *pipeline) AttrNames() []string {
-	return slices.Sorted(slices.Values(slices.Concat(attributes, slices.Collect(maps.Keys(methods())))))
+	return slices.Sorted(slices.Values(slices.Concat(attributes, slices.Collect(maps.Keys(methods)))))
 }
 
 // Attr returns an attribute, or a method bound to p.
@@ -93,7 +91,7 @@ func (p *pipeline) Attr(name string) (starlark.Value, error) {
 	case "name":
 		return starlark.String(cfg.Name), nil
 	}
-	m, known := methods()[name]
+	m, known := methods[name]
 	if !known {
 		return nil, nil
 	}

@@ -180,11 +180,11 @@ func unpack(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, p
 	f := &fault{problem: b.Name() + "(): " + problem, remedy: remedy}
 	for i := 0; i < len(p); i += 2 {
 		name := strings.TrimRight(p[i].(string), "?")
-		if strings.HasPrefix(problem, "for parameter "+strconv.Quote(name)+":") {
+		if strings.HasPrefix(strings.ReplaceAll(problem, `"`, ""), "for parameter "+name+":") {
 			f.arg, f.index = name, i/2+1
 		}
 	}
-	if f.remedy == "" {
+	if f.remedy == "" && !strings.Contains(problem, "; ") { // else an Unpack method has named it
 		f.remedy = "write " + p.usage(b.Name())
 	}
 	for _, pair := range kwargs {

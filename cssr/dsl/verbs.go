@@ -334,6 +334,11 @@ func (p *pipeline) letterOf(kind string) string {
 	if letter, known := p.letters[kind]; known {
 		return letter
 	}
+	for i := range p.spec.Config().Operations {
+		if o := &p.spec.Config().Operations[i]; o.Name == kind {
+			return o.Letter
+		}
+	}
 	return strings.ToUpper(strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
 			return -1
