@@ -54,6 +54,7 @@ func (p *program) app() *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {}, // report does it
 		Commands: []*cli.Command{
 			p.solveCommand(),
+			p.tuneCommand(),
 			p.buildCommand(),
 			p.checkCommand(),
 			p.showCommand(),

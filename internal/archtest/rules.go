@@ -36,7 +36,7 @@ solve/proof         solve constraints model
 solve/periodic      solve solve/ilp solve/lp constraints model
 solve/partition     solve/ilp solve/lp cssr model model/config model/network
 solve/portfolio     solve solve/* heuristics cssr constraints constraints/bound model
-solve/tune          solve/portfolio solve/partition heuristics cssr constraints model model/config model/network
+solve/tune          solve solve/portfolio solve/partition heuristics cssr constraints constraints/bound model model/config model/network
 
 runtime/lower       constraints model
 runtime             runtime/lower model model/network

@@ -54,40 +54,45 @@ type ConfigError struct{ Problem string }
 
 func (e *ConfigError) Error() string { return "partition: " + e.Problem }
 
-// FromConfig returns the problem of cutting the model of a configuration for its
-// devices and its placement, with the given ways to recompute to choose from. Its
-// partition and its recompute are left aside. Times are in nanoseconds, divided by
-// the common denominator of all slowdowns, see [Device]. In flight are as many
-// micro-batches as 1F1B has, interleaved where the placement is a loop of several
-// laps; where it is another with several stages per device, as many as 1F1B has with
-// a device for each stage, which suffices for it but is not the least.
+// FromConfig returns the problem of cutting the model of a configuration under the
+// given choices, whose partition and recomputation are left aside, with the given ways
+// to recompute to choose from. Times are in nanoseconds, divided by the common
+// denominator of all slowdowns, see [Device]. In flight are as many micro-batches as
+// 1F1B has, interleaved where the placement is a loop of several laps; where it is
+// another with several stages per device, as many as 1F1B has with a device for each
+// stage, which suffices for it but is not the least. Layers that all devices share
+// count with what they hold on each, and their work, which is the same on all, not at
+// all.
 //
-// Errors: a [*ConfigError] without a model, with a gang, with numbers that are too fine,
-// or with idle devices; else those of [cssr.Network] and the network's layers.
-func FromConfig(cfg *config.Config, recompute []network.Recompute) (*Problem, error) {
+// Errors: a [*ConfigError] for a network of several chains, with a gang, with numbers
+// that are too fine, or with idle devices; else those of [cssr.NewDeal].
+func FromConfig(cfg *config.Config, choices cssr.Choices, recompute []network.Recompute) (*Problem, error) {
 	if cfg.Model == nil {
 		return nil, &ConfigError{"the configuration lists costs of stages; give a model, of which layers can be cut"}
 	}
-	net, err := cssr.Network(cfg.Model)
+	deal, err := cssr.NewDeal(cfg, choices)
 	if err != nil {
 		return nil, err
 	}
-	chain, err := net.Chain()
-	if err != nil {
-		return nil, err
+	chain, counts := network.DealtLayers(deal.Parts)
+	if len(counts) != 1 {
+		return nil, &ConfigError{fmt.Sprintf("the network has %d chains of layers; one can be cut here", len(counts))}
 	}
 	p := &Problem{Recompute: recompute}
-	if p.Layers, err = FromNetwork(chain, network.Cluster{FLOPs: cfg.Cluster.FLOPS.Float64(), Efficiency: cfg.Cluster.Efficiency.Float64()}); err != nil {
+	if p.Layers, err = FromNetwork(chain, deal.Cluster); err != nil {
 		return nil, err
 	}
-	for s, gang := range cfg.Placement.Devices {
+	for s, gang := range deal.Devices {
 		if len(gang) > 1 {
 			return nil, &ConfigError{fmt.Sprintf("stage %d is on a gang of %d devices; place each stage on one", s, len(gang))}
 		}
 		p.Group = append(p.Group, gang[0])
 	}
-	p.InFlight = inFlight(p.Group, len(cfg.Devices), cfg.MicroBatches)
+	p.InFlight = inFlight(p.Group, len(cfg.Devices), deal.MicroBatches)
 	if p.Devices, err = devicesOf(cfg.Devices); err != nil {
+		return nil, err
+	}
+	if err := p.reserve(deal); err != nil {
 		return nil, err
 	}
 	for d := range cfg.Devices {
@@ -96,6 +101,31 @@ func FromConfig(cfg *config.Config, recompute []network.Recompute) (*Problem, er
 		}
 	}
 	return p, p.Check()
+}
+
+// reserve takes what all devices hold of shared layers off their limits: parameters,
+// and the activations of one micro-batch for each stage of the pipe.
+func (p *Problem) reserve(deal *cssr.Deal) error {
+	held := int64(0)
+	for i := range deal.Parts {
+		if deal.Parts[i].Seat != network.Everywhere {
+			continue
+		}
+		for l := range deal.Parts[i].Layers {
+			layer := &deal.Parts[i].Layers[l]
+			held += layer.Parameters*layer.StateBytes + layer.Activation
+		}
+	}
+	for d := range p.Devices {
+		limit := &p.Devices[d].Limit
+		if held == 0 || *limit == 0 {
+			continue
+		}
+		if *limit -= held; *limit <= 0 {
+			return &ConfigError{fmt.Sprintf("the layers that all devices share take %d bytes, more than device %d has", held, d)}
+		}
+	}
+	return nil
 }
 
 func inFlight(groups []int, devices, microBatches int) []int {

@@ -32,7 +32,7 @@ func decode(t *testing.T, text string) *config.Config {
 // TestFromConfig compares work and memory of every range of layers with network.Stages.
 func TestFromConfig(t *testing.T) {
 	cfg := decode(t, document)
-	p, err := partition.FromConfig(cfg, everyRecompute)
+	p, err := partition.FromConfig(cfg, cssr.Choices{}, everyRecompute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,14 +40,11 @@ func TestFromConfig(t *testing.T) {
 	if !slices.Equal(p.Devices, want) || !slices.Equal(p.Group, []int{0, 1, 2}) || !slices.Equal(p.InFlight, []int{3, 2, 1}) {
 		t.Errorf("devices %+v, groups %v, in flight %v", p.Devices, p.Group, p.InFlight)
 	}
-	net, err := cssr.Network(cfg.Model)
+	deal, err := cssr.NewDeal(cfg, cssr.Choices{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := net.Chain()
-	if err != nil {
-		t.Fatal(err)
-	}
+	layers, _ := network.DealtLayers(deal.Parts)
 	cluster := network.Cluster{FLOPs: 100e12, Efficiency: 0.5}
 	for _, r := range everyRecompute {
 		for a := 1; a < len(layers)-1; a++ {
@@ -72,7 +69,7 @@ func TestFromConfig(t *testing.T) {
 // TestSlowDevice gives the slow device the least work, and with a free assignment not
 // the head.
 func TestSlowDevice(t *testing.T) {
-	p, err := partition.FromConfig(decode(t, document), nil)
+	p, err := partition.FromConfig(decode(t, document), cssr.Choices{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +103,7 @@ model: {kind: mlp, layers: 12, hidden: 1024}
 cluster: {flops: 100e12, link_bandwidth: 25e9}
 `,
 	} {
-		_, err := partition.FromConfig(decode(t, text), nil)
+		_, err := partition.FromConfig(decode(t, text), cssr.Choices{}, nil)
 		var e *partition.ConfigError
 		if !errors.As(err, &e) {
 			t.Errorf("%s: error is %v", name, err)

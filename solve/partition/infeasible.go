@@ -12,7 +12,7 @@ import (
 // An InfeasibleError says that no choice keeps the memory limits.
 type InfeasibleError struct {
 	// Device is the one short of memory in the choice that exceeds the limits by
-	// least, Need the bytes that it needs there, and Limit what it has.
+	// least, -1 where Options.Plain leaves out all that is said here, Need the bytes that it needs there, and Limit what it has.
 	Device      int
 	Need, Limit int64
 	// Nearest is that choice. Exact says that none exceeds the limits by less; else
@@ -28,6 +28,9 @@ type InfeasibleError struct {
 }
 
 func (e *InfeasibleError) Error() string {
+	if e.Device < 0 {
+		return "no partition fits in memory"
+	}
 	return fmt.Sprintf("no partition fits in memory: device %d needs %s, its limit is %s; %s would fit",
 		e.Device, size(e.Need), size(e.Limit), e.Remedy())
 }
@@ -87,7 +90,11 @@ func ranges(list []int) string {
 }
 
 // infeasible explains why no choice fits, which must be known.
-func (f *frontier) infeasible(ctx context.Context, steps int) error {
+func (f *frontier) infeasible(ctx context.Context, o Options) error {
+	if o.Plain {
+		return &InfeasibleError{Device: -1}
+	}
+	steps := o.steps()
 	q := query{keep: 1, floor: -1, byBusiest: true, overrun: true, budget: steps}
 	list, err := f.leastOverrun(ctx, q)
 	exact := err == nil

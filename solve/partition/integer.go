@@ -99,7 +99,7 @@ func (f *frontier) integer(ctx context.Context, o Options) (*Result, error) {
 	}
 	if r.Status == ilp.Infeasible {
 		if best == nil {
-			return nil, f.infeasible(ctx, o.steps())
+			return nil, f.infeasible(ctx, o)
 		}
 		score, _ := Evaluate(f.p, best)
 		return g.result(*best, g.up(g.below(score.Busiest)+g.step())), nil

@@ -39,6 +39,9 @@ type Options struct {
 	MaxSteps int
 	// MaxNodes bounds the relaxations of the integer program; 0: no limit.
 	MaxNodes int
+	// Plain leaves out what an InfeasibleError says beyond that no choice fits, which
+	// takes searches of its own.
+	Plain bool
 }
 
 // DefaultSteps is a sweep of a few seconds.
@@ -120,7 +123,7 @@ func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 		list, err := f.best(ctx, 1, o.steps())
 		switch {
 		case err == nil && len(list) == 0:
-			return nil, f.infeasible(ctx, o.steps())
+			return nil, f.infeasible(ctx, o)
 		case err == nil:
 			return newResult(p, list[0], math.MaxInt64, DynamicProgram), nil
 		case ctx.Err() != nil || f.found != nil:

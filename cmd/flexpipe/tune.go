@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
+	"github.com/flexpipe/flexpipe/solve/tune"
+)
+
+func (p *program) tuneCommand() *cli.Command {
+	list := func(name, usage string) cli.Flag {
+		return &cli.StringFlag{Name: name, Usage: usage + ", several apart by commas"}
+	}
+	flags := []cli.Flag{
+		&cli.IntFlag{Name: "top", Value: 10, Usage: "show the best `N` shapes"},
+		&cli.IntFlag{Name: "evaluations", DefaultText: "1 % of the space, at least 400", Usage: "decode at most `N` points"},
+		&cli.IntFlag{Name: "finalists", Value: 3, Usage: "hand the best `N` shapes to the exact solver"},
+		list("placement", "only these placements: linear, loop, v"),
+		list("chunks", "only so many stages for each stage of the configuration"),
+		list("backward", "only these backward passes: split, fused, auto"),
+		list("partition", "only these partitions of layers: configured, fit, even, balanced"),
+		list("recompute", "only this recomputation: configured, fit, none, selective, full"),
+		list("vocabulary", "embedding and head: none (in the first and last stage), stage (on all devices), passes"),
+		list("micro-batch-size", "only these sizes of a micro-batch, of the same batch"),
+		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: "draw the best plan also with --quiet"},
+	}
+	return &cli.Command{
+		Name:      "tune",
+		Usage:     "search placements, partitions, priorities and more for the fastest plan",
+		ArgsUsage: "CONFIG",
+		Flags:     append(flags, commonFlags("write the best plan to this `FILE`", searches)...),
+		Action:    p.tune,
+	}
+}
+
+// tuneOptions are the parsed flags of tune.
+type tuneOptions struct {
+	search
+	space     cssr.Space
+	options   tune.Options
+	plan      string
+	json      bool
+	gantt     bool
+	quiet     bool
+	color     bool
+	asRequest string // the script that asks for the tuning, "" for the command
+}
+
+func (p *program) tuneOptions(c *cli.Context) (o tuneOptions, err error) {
+	o = tuneOptions{plan: c.String("output"), json: c.Bool("json"), gantt: c.Bool("gantt"), quiet: c.Bool("quiet")}
+	o.color = p.color(c, o.plan != standard)
+	if o.search, err = searchOf(c); err != nil {
+		return o, err
+	}
+	o.options = tune.Options{Top: c.Int("top"), Evaluations: c.Int("evaluations"), Finalists: c.Int("finalists")}
+	if o.options.Finalists == 0 {
+		o.options.Finalists = -1 // none, where 0 would be the default
+	}
+	for _, n := range []struct {
+		flag  string
+		value int
+	}{{"top", o.options.Top - 1}, {"evaluations", o.options.Evaluations}, {"finalists", c.Int("finalists")}} {
+		if n.value < 0 {
+			return o, fmt.Errorf("--%s %d: write a larger number", n.flag, c.Int(n.flag))
+		}
+	}
+	if o.space, err = spaceOf(c); err != nil {
+		return o, err
+	}
+	if o.json && o.plan == standard {
+		return o, errors.New("--json and -o - both want standard output; write to a file")
+	}
+	if o.plan != "" {
+		return o, canWrite(o.plan)
+	}
+	return o, nil
+}
+
+// spaceOf reads the dimensions that flags restrict.
+func spaceOf(c *cli.Context) (s cssr.Space, err error) {
+	words := func(flag string) []string {
+		if !c.IsSet(flag) {
+			return nil
+		}
+		return strings.Split(c.String(flag), ",")
+	}
+	numbers := func(flag string) (list []int) {
+		for _, word := range words(flag) {
+			n, failed := strconv.Atoi(word)
+			if failed != nil || n < 1 {
+				err = errors.Join(err, fmt.Errorf("--%s %q: write whole numbers from 1 up, apart by commas", flag, word))
+			}
+			list = append(list, n)
+		}
+		return list
+	}
+	s = cssr.Space{
+		Placements: words("placement"), Chunks: numbers("chunks"), Backwards: words("backward"),
+		Partitions: words("partition"), Recompute: words("recompute"), Vocabulary: words("vocabulary"),
+		MicroBatchSizes: numbers("micro-batch-size"),
+	}
+	return s, err
+}
+
+func (p *program) tune(c *cli.Context) error {
+	name, err := argument(c, "configuration")
+	if err != nil {
+		return err
+	}
+	o, err := p.tuneOptions(c)
+	if err != nil {
+		return err
+	}
+	cfg, err := p.loadConfig(name, o.quiet)
+	if err != nil {
+		return err
+	}
+	if err := p.notInput(o.plan); err != nil {
+		return err
+	}
+	return p.tuneConfig(c.Context, cfg, &o)
+}
+
+// tuneConfig searches the space of a configuration, and prints what it finds.
+func (p *program) tuneConfig(ctx context.Context, cfg *config.Config, o *tuneOptions) error {
+	ctx, stop := p.interruptible(ctx)
+	defer stop()
+	limited, cancel := context.WithTimeout(ctx, o.limit)
+	defer cancel()
+	show, done := p.tuneProgress(o.quiet)
+	defer done()
+	o.options.Seed, o.options.Workers, o.options.Progress = o.seed, o.workers, show
+	if n := o.options.Finalists; n > 0 {
+		o.options.Solving = o.limit / time.Duration(2*n)
+	}
+	began := time.Now()
+	r, err := tune.Tune(limited, cfg, o.space, o.options)
+	if err != nil {
+		return tuneRefusal(err)
+	}
+	done()
+	if len(r.Rows) > 0 && limited.Err() != nil {
+		r.Reason = stopped(limited, r.Reason)
+	}
+	t := &tuned{cfg: cfg, result: r, options: o, wall: time.Since(began)}
+	return p.answerTuning(t)
+}
+
+// tuneRefusal words a dimension as the flag that gives it.
+func tuneRefusal(err error) error {
+	var space *tune.SpaceError
+	if errors.As(err, &space) {
+		return fmt.Errorf("--%s: %s; %s", strings.ReplaceAll(space.Dimension, " ", "-"), space.Problem, space.Remedy)
+	}
+	return err
+}
+
+// answerTuning writes the best plan, prints the table, and returns the exit code.
+func (p *program) answerTuning(t *tuned) error {
+	o := t.options
+	if len(t.result.Rows) > 0 && o.plan != "" {
+		if err := p.write(o.plan, t.planFile().Encode); err != nil {
+			return err
+		}
+	}
+	content := t.text
+	if o.json {
+		content = func(w io.Writer) error { return writeJSON(w, t.json()) }
+	}
+	if o.plan == standard {
+		if !o.quiet {
+			if err := content(p.err); err != nil {
+				return err
+			}
+		}
+	} else if err := p.output(standard, content); err != nil {
+		return err
+	}
+	switch {
+	case len(t.result.Rows) > 0:
+		return nil
+	case t.result.TooLarge > 0:
+		return exitWith(exitInfeasible)
+	}
+	return exitWith(exitLimit)
+}
+
+// planFile returns the file of the best plan.
+func (t *tuned) planFile() *model.PlanFile {
+	row := &t.result.Rows[0]
+	a := answer{problem: row.Problem, result: row.Result, options: solveOptions{search: t.options.search}}
+	return a.planFile()
+}

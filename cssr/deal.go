@@ -1,0 +1,47 @@
+package cssr
+
+import (
+	"github.com/flexpipe/flexpipe/model/config"
+	"github.com/flexpipe/flexpipe/model/network"
+)
+
+// Deal is what a partition of a model has to cut.
+type Deal struct {
+	Parts   []network.Part
+	Cluster network.Cluster
+	Devices [][]int // by stage that a partition fills: where it sits
+
+	MicroBatches int
+}
+
+// NewDeal returns what a partition of the model of cfg has to cut under the given
+// choices; those of partition and recomputation do not matter. Errors are those of
+// [Pipeline]; a configuration without a model gives a *[ChoiceError].
+func NewDeal(cfg *config.Config, choices Choices) (*Deal, error) {
+	if cfg.Model == nil {
+		return nil, (&ChoiceError{"partition", "the costs are those of given stages", "describe a model on a cluster instead"}).
+			at(cfg.Locate("costs", "profile"))
+	}
+	cfg, err := choices.apply(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if choices.SplitStages != 0 {
+		if err := checkSplit(cfg, choices.SplitStages); err != nil {
+			return nil, err
+		}
+	}
+	d := &Deal{Cluster: clusterOf(cfg.Cluster), MicroBatches: cfg.MicroBatches}
+	d.Cluster.LinkLatency = startUp(cfg)
+	if d.Devices, err = place(cfg, max(choices.SplitStages, 1)*cfg.Stages, choices.Placement); err != nil {
+		return nil, err
+	}
+	net, err := Network(cfg.Model, len(cfg.Devices))
+	if err != nil {
+		return nil, refuseNetwork(cfg, err)
+	}
+	if d.Parts, err = net.Parts(); err != nil {
+		return nil, refuseNetwork(cfg, err)
+	}
+	return d, nil
+}

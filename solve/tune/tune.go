@@ -1,0 +1,293 @@
+package tune
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/config"
+	"github.com/flexpipe/flexpipe/solve"
+)
+
+// Options steer a tuning. The time limit is the context's.
+type Options struct {
+	Seed        uint64
+	Workers     int            // goroutines, at least 1; does not change what is found
+	Evaluations int            // points decoded at most; 0: one in a hundred, at least 400
+	Top         int            // rows of the result; 0: 10
+	Finalists   int            // shapes handed to the portfolio of solvers; 0: 3, negative: none
+	Solving     time.Duration  // for each finalist; 0: as long as the context lasts
+	Progress    func(Progress) // may be nil; called from one goroutine at a time
+}
+
+// Progress tells how far a tuning is.
+type Progress struct {
+	Stage  string  // what is going on
+	Done   int     // points decoded, or finalists solved
+	Limit  int     // at most
+	Best   float64 // in the configuration's unit, 0 if there is no plan yet
+	Points int     // of the space
+}
+
+// Result is what a tuning found.
+type Result struct {
+	Rows      []Row // the best plan of each of the best shapes, in order; empty if nothing fits
+	Reference *Row  // the configuration as it stands under the priorities of 1F1B; nil if that does not fit
+
+	Points    int // of the space, alike ones counted once
+	Shapes    int // of the space
+	Evaluated int // points decoded
+	Pruned    int // points of shapes whose floor is not below the best value found, hence never better
+	Refused   int // shapes that the configuration does not allow
+	TooLarge  int // shapes that memory does not allow
+
+	Reason string // why there are no rows, or what ended the search
+}
+
+// Row is a plan of the space.
+type Row struct {
+	Point   cssr.Point
+	Problem *model.Problem
+	Result  *solve.Result // judged; Bound is for the problem of this row
+	Value   float64       // of the objective, in the configuration's unit
+	Account Account
+}
+
+// Tune searches the space of a configuration for the plans with the smallest
+// objective for an iteration of the same batch. It decodes a part of the points and
+// solves the best few problems; no promise is made about points that it neither
+// decodes nor prunes. The same options give the same rows, unless the context ends
+// the search or the solving of a finalist.
+//
+// Errors: a *[SpaceError], a *config.Error for a configuration that cannot be built
+// as it stands for another reason than memory; else faults of the program.
+func Tune(ctx context.Context, cfg *config.Config, space cssr.Space, o Options) (*Result, error) {
+	o.Workers, o.Top = max(1, o.Workers), or0(o.Top, 10)
+	g, err := newGrid(cfg, space)
+	if err != nil {
+		return nil, err
+	}
+	t := &tuning{g: g, o: o, result: &Result{}}
+	if err := t.build(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.refer(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.explore(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.refine(ctx); err != nil {
+		return nil, err
+	}
+	t.settle(ctx)
+	return t.result, nil
+}
+
+func or0(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
+
+// tuning is one call of Tune.
+type tuning struct {
+	g        *grid
+	o        Options
+	result   *Result
+	shapes   []*shape
+	explorer *explorer
+}
+
+func (t *tuning) report(p Progress) {
+	if t.o.Progress != nil {
+		p.Points = t.result.Points
+		t.o.Progress(p)
+	}
+}
+
+// build makes the problems of all shapes, on all workers.
+func (t *tuning) build(ctx context.Context) error {
+	t.g.eachShape(func(at coordinates) { t.shapes = append(t.shapes, &shape{at: at}) })
+	next := make(chan int)
+	var wait sync.WaitGroup
+	for range t.o.Workers {
+		wait.Go(func() {
+			for i := range next {
+				t.shapes[i] = t.g.buildShape(ctx, t.shapes[i].at)
+			}
+		})
+	}
+	for i := range t.shapes {
+		if i%64 == 0 {
+			t.report(Progress{Stage: "building shapes", Done: i, Limit: len(t.shapes)})
+		}
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	t.unite()
+	return t.count()
+}
+
+// unite drops shapes whose problem is that of an earlier one: a placement may have
+// several names.
+func (t *tuning) unite() {
+	seen := map[string]bool{}
+	t.shapes = slices.DeleteFunc(t.shapes, func(s *shape) bool {
+		if s.problem == nil {
+			return false
+		}
+		key := identity(s.problem)
+		twice := seen[key]
+		seen[key] = true
+		return twice
+	})
+	t.result.Shapes = len(t.shapes)
+}
+
+// identity returns a text that two problems share only if they are the same.
+func identity(p *model.Problem) string {
+	sum := sha256.New()
+	// A pipeline is plain data without maps or pointers, so its text is exact.
+	fmt.Fprintf(sum, "%+v", *p.Pipeline)
+	return string(sum.Sum(nil))
+}
+
+// count counts points and refusals. It returns the refusal of the first shape if
+// no shape can be built.
+func (t *tuning) count() error {
+	var fault error
+	for _, s := range t.shapes {
+		switch {
+		case s.err == nil:
+			t.result.Points += t.g.policies(s)
+		case tooTight(s.err):
+			t.result.TooLarge++
+		default:
+			t.result.Refused++
+			fault = cmp.Or(fault, s.err)
+		}
+	}
+	if t.result.Refused == len(t.shapes) {
+		return fault
+	}
+	return nil
+}
+
+// refer finds the reference.
+func (t *tuning) refer(ctx context.Context) error {
+	fused := model.Fused
+	point := cssr.Point{Policy: cssr.Policy{Types: []string{"B", "I", "F", "W"}}}
+	for _, backward := range []*model.Mode{&fused, nil} {
+		point.Choices.Backward = backward
+		p, err := cssr.Build(t.g.cfg, point.Choices)
+		if err != nil {
+			continue
+		}
+		s := newShape(nil, point.Choices, p)
+		point.Policy = s.policyOf(&draft{policy: point.Policy, inFlight: 1})
+		row, err := t.rowOf(ctx, s, point)
+		switch {
+		case err == nil:
+			t.result.Reference = row
+			return nil
+		case tooTight(err) || ctx.Err() != nil:
+			return nil
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// rowOf decodes a point of a shape and has the plan judged.
+func (t *tuning) rowOf(ctx context.Context, s *shape, point cssr.Point) (*Row, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	outcome, err := decode(ctx, s, point.Policy)
+	if err != nil {
+		return nil, err
+	}
+	b := s.bound()
+	r := &solve.Result{Bound: b.Value, BoundReason: b.Reason}
+	if _, err := r.Offer(s.problem, outcome.Clone(), "cssr"); err != nil {
+		return nil, err
+	}
+	return newRow(s.problem, point, r), nil
+}
+
+func newRow(p *model.Problem, point cssr.Point, r *solve.Result) *Row {
+	return &Row{Point: point, Problem: p, Result: r, Value: inUnit(p, r.Value), Account: newAccount(p, r.Metrics)}
+}
+
+// explore looks for good points.
+func (t *tuning) explore(ctx context.Context) error {
+	e := &explorer{
+		g: t.g, byKey: map[string]*shape{}, workers: t.o.Workers, budget: t.o.Evaluations,
+		random: rand.New(rand.NewPCG(t.o.Seed, 0x707e)),
+	}
+	if e.budget == 0 {
+		e.budget = max(leastTries, t.result.Points/100)
+	}
+	for _, s := range t.shapes {
+		if s.err == nil {
+			e.byKey[s.at.key()] = s
+			e.shapes = append(e.shapes, s)
+		}
+	}
+	slices.SortStableFunc(e.shapes, func(a, b *shape) int { return cmp.Compare(a.floor, b.floor) })
+	e.progress = func(e *explorer) {
+		best := 0.0
+		if e.best != nil {
+			best = e.best.value
+		}
+		t.report(Progress{Stage: "exploring", Done: e.tries, Limit: e.budget, Best: best})
+	}
+	t.explorer = e
+	err := e.run(ctx)
+	t.result.Evaluated = e.tries
+	return err
+}
+
+// settle sorts the rows, cuts them off, and says what was left out.
+func (t *tuning) settle(ctx context.Context) {
+	r := t.result
+	r.Rows = r.Rows[:min(len(r.Rows), t.o.Top)]
+	r.TooLarge = 0
+	for _, s := range t.shapes {
+		switch {
+		case tooTight(s.err):
+			r.TooLarge++
+		case s.err == nil && len(r.Rows) > 0 && s.floor >= r.Rows[0].Value:
+			r.Pruned += t.g.policies(s)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		r.Reason = solve.Ended(ctx)
+	case len(r.Rows) == 0 && r.TooLarge > 0:
+		r.Reason = t.lacking()
+	}
+}
+
+// lacking says what a space lacks of which no shape fits.
+func (t *tuning) lacking() string {
+	for _, s := range t.shapes {
+		var none *MemoryError
+		if errors.As(s.err, &none) {
+			return fmt.Sprintf("memory allows none of %s; of the first, %s", model.Plural(t.result.TooLarge, "shape"), none.Reason)
+		}
+	}
+	return fmt.Sprintf("memory allows none of %s", model.Plural(t.result.TooLarge, "shape"))
+}
