@@ -57,7 +57,7 @@ type Choices struct {
 	MicroBatchSize int
 
 	// Vocabulary says where embedding and head are computed, as vocabulary_sharding in
-	// a configuration: none or stage; "" as configured.
+	// a configuration: none, stage or passes; "" as configured.
 	Vocabulary string
 
 	// Objective is the figure to minimise; nil as configured.

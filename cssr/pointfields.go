@@ -56,7 +56,7 @@ var pointFields = []pointField{
 
 var placements = []string{string(config.Linear), string(config.Loop), string(config.Vee)}
 
-var vocabularies = []string{string(config.VocabularyNone), string(config.VocabularyStage)}
+var vocabularies = []string{string(config.VocabularyNone), string(config.VocabularyStage), string(config.VocabularyPasses)}
 
 var recomputes = []string{network.RecomputeNone.String(), network.RecomputeSelective.String(), network.RecomputeFull.String()}
 

@@ -255,6 +255,9 @@ func vocabularyOf(cfg *config.Config) []string {
 	if !has || len(cfg.Devices) == 1 {
 		return []string{""}
 	}
+	if cfg.Model.Kind == config.GPT {
+		return []string{"none", "stage", "passes"}
+	}
 	return []string{"none", "stage"}
 }
 
