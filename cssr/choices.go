@@ -48,7 +48,8 @@ type Choices struct {
 	// holds layers of one part. nil as configured.
 	Partition []int
 
-	// Recompute says what each of the S stages computes again; nil as configured.
+	// Recompute says what each of the S stages computes again, a single entry what all
+	// do; nil as configured.
 	Recompute []network.Recompute
 
 	// MicroBatchSize is the samples of a micro-batch; 0 as configured. It divides the

@@ -130,10 +130,13 @@ func startUp(cfg *config.Config) time.Duration {
 
 // recomputeOf returns what each of the stages that a partition fills computes again.
 func (l *layout) recomputeOf(cfg *config.Config, choices Choices, stages int) ([]network.Recompute, error) {
+	if len(choices.Recompute) == 1 {
+		return slices.Repeat(choices.Recompute, stages), nil
+	}
 	if choices.Recompute != nil {
 		if len(choices.Recompute) != stages {
 			return nil, (&ChoiceError{fmt.Sprintf("recompute %v", choices.Recompute),
-				fmt.Sprintf("it has %d entries for %d stages", len(choices.Recompute), stages), "give one per stage"}).
+				fmt.Sprintf("it has %d entries for %d stages", len(choices.Recompute), stages), "give one per stage, or one for all"}).
 				at(cfg.Locate("stages", "devices"))
 		}
 		return choices.Recompute, nil

@@ -107,9 +107,17 @@ func (t *tuned) table(w io.Writer) {
 
 func (t *tuned) rank(i int) string {
 	if i == len(t.result.Rows) {
-		return "1F1B as configured"
+		return t.reference()
 	}
 	return strconv.Itoa(i + 1)
+}
+
+// reference names what the rows are compared with.
+func (t *tuned) reference() string {
+	if t.options.options.Start != nil {
+		return "the script's schedule"
+	}
+	return "1F1B as configured"
 }
 
 // speedup returns how much faster than the reference a row is.
@@ -163,7 +171,7 @@ func (t *tuned) why(w io.Writer) {
 	fmt.Fprintln(w)
 	unit := best.Problem.TimeUnit()
 	part, own := column{name: "where the time goes, " + unit.Plural(), left: true}, column{name: "best"}
-	other, saved := column{name: "1F1B as configured"}, column{name: "saved"}
+	other, saved := column{name: t.reference()}, column{name: "saved"}
 	for _, line := range tune.Parts() {
 		amount := line.Amount(best.Account)
 		part.add(line.Name)
@@ -189,7 +197,7 @@ func (t *tuned) reasons() [][2]string {
 		list = append(list, [2]string{"layers", strings.Join(layers, " | ")})
 	}
 	if reference == nil {
-		return append(list, [2]string{"why", "the configuration as it stands does not fit its memory limits under 1F1B"})
+		return append(list, [2]string{"why", t.reference() + " does not fit the memory limits"})
 	}
 	return append(list, [2]string{"why", t.sentence(best, reference)})
 }
@@ -198,7 +206,7 @@ func (t *tuned) reasons() [][2]string {
 func (t *tuned) sentence(best, reference *tune.Row) string {
 	total := reference.Value - best.Value
 	if total <= 0 {
-		return "1F1B as configured is as fast"
+		return t.reference() + " is as fast"
 	}
 	var gone []string
 	for _, line := range tune.Parts() {
@@ -206,7 +214,7 @@ func (t *tuned) sentence(best, reference *tune.Row) string {
 			gone = append(gone, fmt.Sprintf("%.0f %% from %s", 100*saved/total, line.Name))
 		}
 	}
-	text := fmt.Sprintf("%.2f times as fast as 1F1B as configured; of the time saved %s", reference.Value/best.Value, joined(gone, "and"))
+	text := fmt.Sprintf("%.2f times as fast as %s; of the time saved %s", reference.Value/best.Value, t.reference(), joined(gone, "and"))
 	spread := func(a tune.Account) float64 {
 		if a.Average == 0 {
 			return 1
@@ -214,7 +222,7 @@ func (t *tuned) sentence(best, reference *tune.Row) string {
 		return a.Work / a.Average
 	}
 	if before, after := spread(reference.Account), spread(best.Account); before > 1.01*after {
-		text += fmt.Sprintf("; its busiest device has %.2f times the average work, 1F1B as configured %.2f times", after, before)
+		text += fmt.Sprintf("; its busiest device has %.2f times the average work, instead of %.2f times", after, before)
 	}
 	return text
 }

@@ -29,7 +29,11 @@ func (t *tuning) refine(ctx context.Context) error {
 		}
 		t.result.Rows = append(t.result.Rows, *row)
 	}
+	if t.o.Start != nil && t.result.Reference != nil {
+		t.result.Rows = append(t.result.Rows, *t.result.Reference)
+	}
 	if t.finalists() == 0 {
+		t.sort()
 		return nil
 	}
 	for i := range t.result.Rows {

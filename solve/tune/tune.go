@@ -26,6 +26,10 @@ type Options struct {
 	Finalists   int            // shapes handed to the portfolio of solvers; 0: 3, negative: none
 	Solving     time.Duration  // for each finalist; 0: as long as the context lasts
 	Progress    func(Progress) // may be nil; called from one goroutine at a time
+
+	// Start is a point to compare with and to beat, which need not be of the space; nil:
+	// the configuration as it stands under the priorities of 1F1B.
+	Start *cssr.Point
 }
 
 // Progress tells how far a tuning is.
@@ -40,7 +44,7 @@ type Progress struct {
 // Result is what a tuning found.
 type Result struct {
 	Rows      []Row // the best plan of each of the best shapes, in order; empty if nothing fits
-	Reference *Row  // the configuration as it stands under the priorities of 1F1B; nil if that does not fit
+	Reference *Row  // of Options.Start; nil if that does not fit
 
 	Points    int // of the space, alike ones counted once
 	Shapes    int // of the space
@@ -186,6 +190,18 @@ func (t *tuning) count() error {
 
 // refer finds the reference.
 func (t *tuning) refer(ctx context.Context) error {
+	if t.o.Start != nil {
+		p, err := cssr.Build(t.g.cfg, t.o.Start.Choices)
+		if err != nil {
+			return err
+		}
+		row, err := t.rowOf(ctx, newShape(nil, t.o.Start.Choices, p), *t.o.Start)
+		if err != nil && !tooTight(err) && ctx.Err() == nil {
+			return err
+		}
+		t.result.Reference = row
+		return nil
+	}
 	fused := model.Fused
 	point := cssr.Point{Policy: cssr.Policy{Types: []string{"B", "I", "F", "W"}}}
 	for _, backward := range []*model.Mode{&fused, nil} {
