@@ -137,15 +137,17 @@ func total(p *model.Problem, r int) model.Time {
 }
 
 // ends returns, by row, the least time before and after an operation of it, were
-// there one micro-batch only, of the shortest kind.
+// there one micro-batch only, of the shortest kind. Rows among which a plan chooses, and
+// those of a route that no micro-batch takes, do not count.
 func ends(p *model.Problem) (head, tail []model.Time) {
 	n := len(p.Rows)
 	head, tail = make([]model.Time, n), make([]model.Time, n)
 	order := p.RowOrder(nil)
+	runs := func(r int32) bool { return p.Rows[r].Choice == model.Always && p.Count(int(r)) > 0 }
 	for _, r := range order {
 		end := head[r] + shortest(p, int(r))
 		for _, s := range p.Succs[r] {
-			if p.Rows[s.Row].Choice == model.Always && p.Rows[r].Choice == model.Always {
+			if runs(s.Row) && runs(r) {
 				head[s.Row] = max(head[s.Row], end+s.Lag)
 			}
 		}
@@ -153,7 +155,7 @@ func ends(p *model.Problem) (head, tail []model.Time) {
 	for i := n - 1; i >= 0; i-- {
 		r := order[i]
 		for _, s := range p.Succs[r] {
-			if p.Rows[s.Row].Choice == model.Always && p.Rows[r].Choice == model.Always {
+			if runs(s.Row) && runs(r) {
 				tail[r] = max(tail[r], s.Lag+shortest(p, int(s.Row))+tail[s.Row])
 			}
 		}

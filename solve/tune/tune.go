@@ -49,7 +49,7 @@ type Result struct {
 	Points    int // of the space, alike ones counted once
 	Shapes    int // of the space
 	Evaluated int // points decoded
-	Pruned    int // points of shapes whose floor is not below the best value found, hence never better
+	Pruned    int // not decoded, of shapes whose floor is not below the best value found, hence never better
 	Refused   int // shapes that the configuration does not allow
 	TooLarge  int // shapes that memory does not allow
 
@@ -286,7 +286,7 @@ func (t *tuning) settle(ctx context.Context) {
 		case tooTight(s.err):
 			r.TooLarge++
 		case s.err == nil && len(r.Rows) > 0 && s.floor >= r.Rows[0].Value:
-			r.Pruned += t.g.policies(s)
+			r.Pruned += t.g.policies(s) - t.explorer.decoded(s)
 		}
 	}
 	switch {
