@@ -20,19 +20,19 @@ import (
 
 func (p *program) tuneCommand() *cli.Command {
 	list := func(name, usage string) cli.Flag {
-		return &cli.StringFlag{Name: name, Usage: usage + ", several apart by commas"}
+		return &cli.StringFlag{Name: name, Usage: "a `LIST` " + usage}
 	}
 	flags := []cli.Flag{
 		&cli.IntFlag{Name: "top", Value: 10, Usage: "show the best `N` shapes"},
 		&cli.IntFlag{Name: "evaluations", DefaultText: "1 % of the space, at least 400", Usage: "decode at most `N` points"},
 		&cli.IntFlag{Name: "finalists", Value: finalists, Usage: "hand the best `N` shapes to the exact solver"},
-		list("placement", "only these placements: linear, loop, v"),
-		list("chunks", "only so many stages for each stage of the configuration"),
-		list("backward", "only these backward passes: split, fused, auto"),
-		list("partition", "only these partitions of layers: configured, fit, even, balanced"),
-		list("recompute", "only this recomputation: configured, fit, none, selective, full"),
-		list("vocabulary", "embedding and head: none (in the first and last stage), stage (on all devices), passes"),
-		list("micro-batch-size", "only these sizes of a micro-batch, of the same batch"),
+		list("placement", "of placements: linear, loop, v"),
+		list("chunks", "of numbers, such as 1,2: into how many stages to divide each"),
+		list("backward", "of backward passes: configured, split, fused, auto"),
+		list("partition", "of partitions: configured, fit, even, balanced"),
+		list("recompute", "of recomputations: configured, fit, none, selective, full"),
+		list("vocabulary", "of ways to share embedding and head: none, stage, passes"),
+		list("micro-batch-size", "of sizes; the batch stays as it is"),
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: "draw the best plan also with --quiet"},
 	}
 	return &cli.Command{

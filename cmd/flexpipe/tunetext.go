@@ -211,7 +211,7 @@ func (t *tuned) sentence(best, reference *tune.Row) string {
 	var gone []string
 	for _, line := range tune.Parts() {
 		if saved := line.Amount(reference.Account) - line.Amount(best.Account); saved > total/20 {
-			gone = append(gone, fmt.Sprintf("%.0f %% from %s", 100*saved/total, line.Name))
+			gone = append(gone, fmt.Sprintf("%.0f%% from %s", 100*saved/total, line.Name))
 		}
 	}
 	text := fmt.Sprintf("%.2f times as fast as %s; of the time saved %s", reference.Value/best.Value, t.reference(), joined(gone, "and"))
@@ -230,7 +230,11 @@ func (t *tuned) sentence(best, reference *tune.Row) string {
 // decimal writes an amount with three decimals at most.
 func decimal(amount float64) string {
 	text := strconv.FormatFloat(amount, 'f', 3, 64)
-	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	if text == "-0" {
+		return "0"
+	}
+	return text
 }
 
 // recomputeText says what stages recompute: one word if all do the same.
