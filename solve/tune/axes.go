@@ -239,12 +239,22 @@ func layoutsOf(cfg *config.Config, space *cssr.Space) []layout {
 	return list
 }
 
-// backwardsOf lists the ways to run backward passes that a configuration allows.
+// backwardsOf lists the ways to run backward passes that make sense for a
+// configuration. Leaving the choice to the plan helps only where a fused backward is
+// shorter than its halves: else the halves one right after the other do what it does,
+// and send the gradient earlier.
 func backwardsOf(cfg *config.Config) []string {
+	shorter := false
 	for _, c := range cfg.Costs {
 		if c.BackwardInput == nil || c.BackwardWeight == nil {
 			return []string{Configured}
 		}
+		halves := c.BackwardInput.Rat()
+		halves.Add(halves, c.BackwardWeight.Rat())
+		shorter = shorter || c.BackwardFull != nil && c.BackwardFull.Rat().Cmp(halves) < 0
+	}
+	if shorter {
+		return []string{"split", "fused", "auto"}
 	}
 	return []string{"split", "fused"}
 }
