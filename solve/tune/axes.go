@@ -107,7 +107,7 @@ func (g *grid) addOrders(cfg *config.Config, space *cssr.Space) {
 	g.order("weights", len(weights), func(s *shape) bool { return !s.splits }, func(d *draft, i int) {
 		d.policy.Weights.Mode = weightModes[weights[i]]
 	})
-	inFlight := or(space.InFlight, []float64{1, 1.5, 2, 0})
+	inFlight := or(space.InFlight, []float64{1, 1.25, 1.5, 2, 0})
 	g.order("in flight", len(inFlight), nil, func(d *draft, i int) { d.inFlight = inFlight[i] })
 	traversals := or(space.Traversals, []string{"breadth-first", "depth-first", "wave"})
 	alone := func(s *shape) bool { return s.chunks <= 1 }
@@ -135,8 +135,8 @@ var openers = []struct {
 	patience  int
 }{
 	{true, "deferred", 1.5, "wave", 4},
-	{true, "deferred", 1, "depth-first", 4},
-	{false, "deferred", 2, "breadth-first", 0},
+	{false, "deferred", 0, "depth-first", 0},
+	{true, "deferred", 1.25, "wave", 0},
 }
 
 // option returns the number of an option, the first where there is none.
