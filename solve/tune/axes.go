@@ -136,7 +136,6 @@ var openers = []struct {
 }{
 	{true, "deferred", 1.5, "wave", 4},
 	{false, "deferred", 0, "depth-first", 0},
-	{true, "deferred", 1.25, "wave", 0},
 }
 
 // option returns the number of an option, the first where there is none.
