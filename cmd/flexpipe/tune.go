@@ -159,6 +159,7 @@ func (p *program) tuneConfig(ctx context.Context, cfg *config.Config, o *tuneOpt
 	finish := sync.OnceFunc(done)
 	defer finish()
 	o.options.Seed, o.options.Workers, o.options.Progress = o.seed, o.workers, show
+	o.options.Building = o.limit / 3
 	if n := o.options.Finalists; n > 0 {
 		o.options.Solving = o.limit / time.Duration(2*n)
 	}

@@ -58,6 +58,9 @@ func (t *tuned) summary() [][2]string {
 	if r.TooLarge > 0 {
 		shapes = append(shapes, fmt.Sprintf("%d beyond the memory limits", r.TooLarge))
 	}
+	if r.Unbuilt > 0 {
+		shapes = append(shapes, fmt.Sprintf("%d that there was no time for", r.Unbuilt))
+	}
 	list := [][2]string{
 		{"space", fmt.Sprintf("%s of %s", model.Plural(r.Points, "point"), strings.Join(shapes, ", "))},
 		{"looked at", fmt.Sprintf("%d decoded, %d pruned by bounds", r.Evaluated, r.Pruned)},

@@ -98,10 +98,7 @@ func (t *tuning) solve(ctx context.Context, row *Row) error {
 		return nil
 	}
 	p := row.Problem
-	limited, cancel := context.WithCancel(ctx)
-	if t.o.Solving > 0 {
-		limited, cancel = context.WithTimeout(ctx, t.o.Solving)
-	}
+	limited, cancel := within(ctx, t.o.Solving)
 	defer cancel()
 	r, err := portfolio.Solve(limited, p, portfolio.Options{Seed: t.o.Seed, Workers: t.o.Workers})
 	if err != nil {

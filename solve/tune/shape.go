@@ -195,11 +195,19 @@ type MemoryError struct{ Reason string }
 
 func (e *MemoryError) Error() string { return e.Reason }
 
+// unbuilt reports whether an error says that there was no time to build a shape.
+func unbuilt(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
 // tooTight reports whether an error says that memory does not suffice.
 func tooTight(err error) bool {
 	var tight *cssr.MemoryError
 	var none *MemoryError
 	var uncut *partition.InfeasibleError
 	var undecided *partition.UndecidedError
+	if unbuilt(err) {
+		return false
+	}
 	return errors.As(err, &tight) || errors.As(err, &none) || errors.As(err, &uncut) || errors.As(err, &undecided)
 }
