@@ -1,12 +1,16 @@
 package benchmarks
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/flexpipe/flexpipe/cssr/dsl"
 )
 
 var updateLibrary = flag.Bool("update-library", false, "rewrite the table of the library's README")
@@ -130,4 +134,28 @@ func TestLibraryOnConfigurations(t *testing.T) {
 	script(t, "distmm-pipe", "version: 1\ndevices: 4\nmicro_batches: 6\nmodel:\n  kind: two-branch\n  branches:\n"+
 		"    - {layers: 12, hidden: 768, heads: 12, sequence: 197}\n    - {layers: 12, hidden: 512, heads: 8, sequence: 77}\n"+
 		"  joint: {layers: 2, hidden: 768, heads: 12, sequence: 274}\ncluster: {flops: 312e12, link_bandwidth: 25e9}\n")
+}
+
+// TestLibraryMisfits demands that scripts refuse a shape for which their schedule is not
+// defined, rather than give another schedule its name.
+func TestLibraryMisfits(t *testing.T) {
+	for name, want := range map[string]string{
+		"chimera": "an even number of devices", "dualpipev": "at least 2 micro-batches for each device",
+		"tessel-m": "on all devices", "tessel-nn": "on all devices", "tessel-k": "on all devices",
+		"zb-v": "is missing", "v-half": "is missing", "v-min": "is missing",
+	} {
+		configuration := unitCosts(3, 4, "")
+		if want == "is missing" {
+			configuration = unitCosts(3, 4, "stages: 9") // six chunks on a device
+		}
+		text, err := os.ReadFile(library + name + ".star")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := fstest.MapFS{"user.yaml": {Data: []byte(configuration)}}
+		_, err = dsl.Run(context.Background(), name+".star", text, dsl.Options{FS: files, Config: "user.yaml"})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s on three devices: error %v, want one that says %q", name, err, want)
+		}
+	}
 }
