@@ -91,10 +91,15 @@ func (g *grid) addModel(cfg *config.Config, space *cssr.Space) {
 			d.choices.MicroBatchSize = sizes[i]
 		}
 	})
-	partitions := or(space.Partitions, []string{Configured, Fit, "even"})
+	// Package partition chooses layers and recomputation for one chain only.
+	cuts, again := []string{Configured, Fit, "even"}, []string{Configured, Fit}
+	if len(cfg.Model.Parts) > 1 {
+		cuts, again = []string{Configured, "balanced", "even"}, []string{Configured, "none", "selective", "full"}
+	}
+	partitions := or(space.Partitions, cuts)
 	g.shape("partition", len(partitions), func(d *draft, i int) { d.partition = partitions[i] })
-	g.recuts = slices.Contains(partitions, Fit)
-	recompute := or(space.Recompute, []string{Configured, Fit})
+	g.recuts = len(space.Partitions) == 0 || slices.Contains(partitions, Fit)
+	recompute := or(space.Recompute, again)
 	g.shape("recompute", len(recompute), func(d *draft, i int) { d.recompute = recompute[i] })
 }
 

