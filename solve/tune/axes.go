@@ -43,6 +43,7 @@ type grid struct {
 	cfg    *config.Config
 	shapes []axis // shape the problem
 	orders []axis // shape the policy
+	recuts bool   // the partition is the tuner's to choose
 
 	fits    sync.Map      // partitions by what they are for: *fitting
 	openers []coordinates // of the policy: options that often do well together
@@ -97,6 +98,7 @@ func (g *grid) addModel(cfg *config.Config, space *cssr.Space) {
 	}
 	partitions := or(space.Partitions, cuts)
 	g.shape("partition", len(partitions), func(d *draft, i int) { d.partition = partitions[i] })
+	g.recuts = len(space.Partitions) == 0 || slices.Contains(partitions, Fit)
 	recompute := or(space.Recompute, again)
 	g.shape("recompute", len(recompute), func(d *draft, i int) { d.recompute = recompute[i] })
 }

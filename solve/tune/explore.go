@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/flexpipe/flexpipe/cssr"
-	"github.com/flexpipe/flexpipe/model"
 )
 
 // scored is a point that has been decoded.
@@ -343,13 +342,4 @@ func decode(ctx context.Context, s *shape, policy cssr.Policy) (*cssr.Outcome, e
 		return nil, err
 	}
 	return cssr.NewDecoder(s.problem).Decode(ctx, rule, 0)
-}
-
-// planAt returns the plan of a point.
-func (g *grid) planAt(ctx context.Context, p *scored) (*model.Plan, error) {
-	outcome, err := decode(ctx, p.shape, g.policyAt(p))
-	if err != nil {
-		return nil, err
-	}
-	return outcome.Clone(), nil
 }

@@ -43,6 +43,9 @@ func (t *tuning) refine(ctx context.Context) error {
 		}
 	}
 	t.sort()
+	if err := t.recutRows(ctx); err != nil {
+		return err
+	}
 	for i := range min(t.finalists(), len(t.result.Rows)) {
 		t.report(Progress{Stage: "solving finalists", Done: i, Limit: t.finalists(), Best: t.lowest()})
 		if err := t.solve(ctx, &t.result.Rows[i]); err != nil {
