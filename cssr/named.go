@@ -103,6 +103,7 @@ func zeroBubblePoint(depth int) func(p, m, v int) Point {
 	return func(p, _, _ int) Point {
 		return Point{shaped("linear", 1, model.Split), Policy{Types: []string{"F", "I", "W"},
 			InFlight: byDevice(p, func(d int) int { return depth*(p-1-d) + 1 }),
+			Patience: []Wait{{"W", 8}}, // the hand-made order waits rather than fill a gap that costs make
 			Weights:  Weights{Deferred, byDevice(p, func(d int) int { return depth * d })}}}
 	}
 }

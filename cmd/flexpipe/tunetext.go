@@ -149,6 +149,7 @@ type shapeColumn struct {
 var shapeColumns = []shapeColumn{
 	{"placement", func(_ *config.Config, row *tune.Row) string { return orWord(row.Point.Choices.Placement, "as is") }},
 	{"stages", func(_ *config.Config, row *tune.Row) string { return strconv.Itoa(len(row.Problem.Pipeline.Stages)) }},
+	{"layers", func(_ *config.Config, row *tune.Row) string { return cutText(row.Point.Choices.Partition) }},
 	{"backward", func(_ *config.Config, row *tune.Row) string {
 		if b := row.Point.Choices.Backward; b != nil {
 			return b.String()
@@ -205,19 +206,24 @@ func (t *tuned) reasons() [][2]string {
 	return append(list, [2]string{"why", t.sentence(best, reference)})
 }
 
-// sentence says which part of the reference's time went away, the largest first.
+// sentence says which parts of the reference's time became less, and which more.
 func (t *tuned) sentence(best, reference *tune.Row) string {
 	total := reference.Value - best.Value
 	if total <= 0 {
 		return t.reference() + " is as fast"
 	}
-	var gone []string
+	unit := best.Problem.TimeUnit().Plural()
+	var changes []string
 	for _, line := range tune.Parts() {
-		if saved := line.Amount(reference.Account) - line.Amount(best.Account); saved > total/20 {
-			gone = append(gone, fmt.Sprintf("%.0f%% from %s", 100*saved/total, line.Name))
+		saved := line.Amount(reference.Account) - line.Amount(best.Account)
+		switch {
+		case saved > total/20:
+			changes = append(changes, fmt.Sprintf("%s %s less %s", decimal(saved), unit, line.Name))
+		case saved < -total/20:
+			changes = append(changes, fmt.Sprintf("%s %s more %s", decimal(-saved), unit, line.Name))
 		}
 	}
-	text := fmt.Sprintf("%.2f times as fast as %s; of the time saved %s", reference.Value/best.Value, t.reference(), joined(gone, "and"))
+	text := fmt.Sprintf("%.2f times as fast as %s: %s", reference.Value/best.Value, t.reference(), joined(changes, "and"))
 	spread := func(a tune.Account) float64 {
 		if a.Average == 0 {
 			return 1
@@ -259,4 +265,12 @@ func recomputeText(modes []network.Recompute) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// cutText writes the layers of the stages, or the ends of a long list.
+func cutText(cut []int) string {
+	if cut == nil {
+		return "as is"
+	}
+	return stageList(cut)
 }
