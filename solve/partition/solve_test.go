@@ -32,6 +32,9 @@ func TestDynamicProgramAgainstAll(t *testing.T) {
 // TestIntegerProgramAgainstAll takes a few problems of each shape: where stages choose
 // how to recompute, the relaxations take their time.
 func TestIntegerProgramAgainstAll(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: hundreds of integer programs by a dense simplex")
+	}
 	proved, none := 0, 0
 	for name, sh := range shapes {
 		for seed := range 12 {
@@ -72,6 +75,9 @@ func TestIntegerProgramAgainstAll(t *testing.T) {
 // the program finds the best value, finds it again where nothing above it is allowed, and
 // nothing below it.
 func TestProgramAgainstAll(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: hundreds of integer programs by a dense simplex")
+	}
 	found, none := 0, 0
 	for name, sh := range shapes {
 		for seed := range 9 {
