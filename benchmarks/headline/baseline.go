@@ -131,7 +131,7 @@ func (s *setting) activations(ctx context.Context, choices cssr.Choices) (int64,
 	}
 	most := int64(0)
 	for d := range m.Devices {
-		most = max(most, bytes(p, m.Devices[d].Peak-p.Statics[d]))
+		most = max(most, inBytes(p, m.Devices[d].Peak-p.Statics[d]))
 	}
 	return most, nil
 }
@@ -141,7 +141,7 @@ func (s *setting) activations(ctx context.Context, choices cssr.Choices) (int64,
 func withActivations(p *model.Problem, most int64) (*model.Problem, error) {
 	pl := *p.Pipeline
 	pl.Devices = slices.Clone(pl.Devices)
-	unit := max(1, bytes(p, 1))
+	unit := max(1, inBytes(p, 1))
 	for d := range pl.Devices {
 		pl.Devices[d].Limit = min(pl.Devices[d].Limit, p.Statics[d]+model.Bytes(most/unit))
 	}

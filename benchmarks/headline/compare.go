@@ -129,7 +129,7 @@ func (r *report) cell(key, title string, f *found, count int) cell {
 	c.Seconds, c.BoundSeconds, c.Status = f.value(), seconds(f.problem, f.result.Bound), f.result.Status.String()
 	c.Load = seconds(f.problem, m.Ideal) / float64(count) / r.Layer
 	for d := range m.Devices {
-		c.Peak = max(c.Peak, bytes(f.problem, m.Devices[d].Peak))
+		c.Peak = max(c.Peak, inBytes(f.problem, m.Devices[d].Peak))
 	}
 	return c
 }

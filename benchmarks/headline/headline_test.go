@@ -1,7 +1,7 @@
 package main
 
 import (
-	stdbytes "bytes"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -112,23 +112,17 @@ func TestLoads(t *testing.T) {
 
 // reduced is a part of the space in which good points for a large vocabulary lie.
 var reduced = cssr.Space{
-	Placements: []string{"loop"}, Chunks: []int{2, 4}, Backwards: []string{"split"}, Vocabulary: []string{"stage"},
+	Placements: []string{"loop"}, Chunks: []int{5, 8}, Backwards: []string{"split"}, Vocabulary: []string{"stage"},
 	Partitions: []string{"even"}, Recompute: []string{"none"},
 }
 
 // The goals are 2.28 times the speed of Megatron-LM with equal layers, and 1.49 times
-// that of the best planner that balances whole layers. On 4 devices the loads
-// alone, 27.2 and 12.8 layers, allow 2.12 for the first when there are many
-// micro-batches.
+// that of the best planner that balances whole layers. On 4 devices the loads alone
+// allow 2.12 for the first; the rest is what comes before and after the steady state,
+// so it takes few micro-batches.
 func TestGoals(t *testing.T) {
-	for _, c := range []struct {
-		file            string
-		megatron, whole float64
-	}{
-		{"million-vocabulary-gpt-4.yaml", 2.05, paperAutomated},
-		{"million-vocabulary-gpt-8.yaml", paperMegatron, paperAutomated},
-	} {
-		s := setup(t, c.file, 8, unlimited)
+	for _, file := range []string{"million-vocabulary-gpt-4.yaml", "million-vocabulary-gpt-8.yaml"} {
+		s := setup(t, file, 8, unlimited)
 		mine, err := s.tuned(context.Background(), reduced, quick())
 		if err != nil {
 			t.Fatal(err)
@@ -141,18 +135,18 @@ func TestGoals(t *testing.T) {
 			}
 			f := find(t, rows[i].key, s)
 			if f.result == nil {
-				t.Errorf("%s: %s has no plan: %s", c.file, rows[i].key, f.reason)
+				t.Errorf("%s: %s has no plan: %s", file, rows[i].key, f.reason)
 			}
 			if rows[i].whole {
 				best = min(best, f.value())
 			}
-			t.Logf("%s, %s: %.3f s", c.file, rows[i].key, f.value())
+			t.Logf("%s, %s: %.3f s", file, rows[i].key, f.value())
 		}
 		megatron := find(t, megatronEven, s).value()
-		t.Logf("%s: FlexPipe %.3f s, Megatron-LM %.2f, whole layers %.2f", c.file, mine.value(), megatron/mine.value(), best/mine.value())
-		if megatron/mine.value() < c.megatron || best/mine.value() < c.whole {
+		t.Logf("%s: FlexPipe %.3f s, Megatron-LM %.2f, whole layers %.2f", file, mine.value(), megatron/mine.value(), best/mine.value())
+		if megatron/mine.value() < paperMegatron || best/mine.value() < paperAutomated {
 			t.Errorf("%s: %.2f times as fast as Megatron-LM, %.2f as whole layers, want %.2f and %.2f",
-				c.file, megatron/mine.value(), best/mine.value(), c.megatron, c.whole)
+				file, megatron/mine.value(), best/mine.value(), paperMegatron, paperAutomated)
 		}
 	}
 }
@@ -225,7 +219,7 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var first, second stdbytes.Buffer
+	var first, second bytes.Buffer
 	printReports(&first, []*report{r})
 	printReports(&second, again)
 	if first.String() != second.String() {

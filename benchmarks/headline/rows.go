@@ -36,36 +36,64 @@ type row struct {
 	key, title string
 	chains     bool // only for networks that are one chain
 	whole      bool // an automated planner that keeps layers whole on devices could reach it
-	candidates func(ctx context.Context, s *setting, o *options) ([]candidate, error)
+	candidates lister
 }
+
+// A lister lists the ways in which a planner could run a network.
+type lister func(ctx context.Context, s *setting, o *options) ([]candidate, error)
 
 // rows are the planners whose candidates are tried one by one, in the order of the
 // table.
 var rows = []row{
-	{megatronEven, "1F1B, equal layers", false, false, func(ctx context.Context, s *setting, _ *options) ([]candidate, error) {
-		return s.candidates(ctx, []string{even}, "", []int{1}, model.Fused, s.oneForwardOneBackward())
-	}},
-	{interleavedEven, "interleaved, equal layers", true, false, func(ctx context.Context, s *setting, _ *options) ([]candidate, error) {
-		return s.candidates(ctx, []string{even}, "loop", s.divisors(), model.Fused, named("interleaved"))
-	}},
-	{megatronBalanced, "1F1B, balanced layers", false, true, func(ctx context.Context, s *setting, _ *options) ([]candidate, error) {
-		return s.candidates(ctx, []string{balanced, fitted}, "", []int{1}, model.Fused, s.oneForwardOneBackward())
-	}},
-	{interleavedBalanced, "interleaved, balanced layers", true, true, func(ctx context.Context, s *setting, _ *options) ([]candidate, error) {
-		return s.candidates(ctx, []string{balanced, fitted}, "loop", s.chunks(), model.Fused, named("interleaved"))
-	}},
-	{zb1p, "ZB-1p, balanced layers", false, true, func(ctx context.Context, s *setting, o *options) ([]candidate, error) {
-		return s.zeroBubbles(ctx, 1, o)
-	}},
-	{zb2p, "ZB-2p, balanced layers", false, true, func(ctx context.Context, s *setting, o *options) ([]candidate, error) {
-		return s.zeroBubbles(ctx, 2, o)
-	}},
-	{zbv, "ZB-V, balanced layers", true, true, func(ctx context.Context, s *setting, _ *options) ([]candidate, error) {
-		return s.candidates(ctx, []string{balanced, fitted}, "v", []int{2}, model.Split, named("zbv"))
-	}},
-	{tessel, "Tessel", false, false, func(_ context.Context, s *setting, o *options) ([]candidate, error) {
-		return s.shared(o), nil
-	}},
+	{key: megatronEven, title: "1F1B, equal layers", candidates: oneForwardRows(even)},
+	{key: interleavedEven, title: "interleaved, equal layers", chains: true, candidates: interleavedRows((*setting).divisors, even)},
+	{key: megatronBalanced, title: "1F1B, balanced layers", whole: true, candidates: oneForwardRows(balanced, fitted)},
+	{key: interleavedBalanced, title: "interleaved, balanced layers", chains: true, whole: true,
+		candidates: interleavedRows((*setting).chunks, balanced, fitted)},
+	{key: zb1p, title: "ZB-1p, balanced layers", whole: true, candidates: zeroBubbleRows(1)},
+	{key: zb2p, title: "ZB-2p, balanced layers", whole: true, candidates: zeroBubbleRows(2)},
+	{key: zbv, title: "ZB-V, balanced layers", chains: true, whole: true, candidates: zeroBubbleVRows},
+	{key: tessel, title: "Tessel", candidates: sharedRows},
+}
+
+func oneForwardRows(rules ...string) lister {
+	return func(ctx context.Context, s *setting, _ *options) ([]candidate, error) {
+		return s.candidates(ctx, rules, "", []int{1}, model.Fused, s.oneForwardOneBackward())
+	}
+}
+
+func interleavedRows(chunks func(*setting) []int, rules ...string) lister {
+	return func(ctx context.Context, s *setting, _ *options) ([]candidate, error) {
+		return s.candidates(ctx, rules, "loop", chunks(s), model.Fused, named("interleaved"))
+	}
+}
+
+// zeroBubbleRows allows so many times the activations of 1F1B.
+func zeroBubbleRows(times int64) lister {
+	return func(ctx context.Context, s *setting, o *options) ([]candidate, error) {
+		list, err := s.cuts(ctx, []string{balanced, fitted}, "", []int{1}, model.Split)
+		for i := range list {
+			list[i].plan = s.zeroBubble(list[i].choices, times, o)
+			list[i].group = s.searchGroup(list[i].group, list[i].choices.Recompute[0])
+		}
+		return list, err
+	}
+}
+
+func zeroBubbleVRows(ctx context.Context, s *setting, _ *options) ([]candidate, error) {
+	return s.candidates(ctx, []string{balanced, fitted}, "v", []int{2}, model.Split, named("zbv"))
+}
+
+// sharedRows lists Tessel's placement: embedding and head on all devices, the layers in
+// equal numbers between them; on branches, the placement of the configuration.
+func sharedRows(_ context.Context, s *setting, o *options) ([]candidate, error) {
+	var list []candidate
+	for _, again := range recomputations {
+		fused := model.Fused
+		c := cssr.Choices{Backward: &fused, Vocabulary: "stage", Recompute: slices.Repeat([]network.Recompute{again}, s.cfg.Stages)}
+		list = append(list, candidate{choices: c, plan: steady(o), group: s.searchGroup("", again)})
+	}
+	return list, nil
 }
 
 // candidates lists cuts that one planner plans.
@@ -73,15 +101,6 @@ func (s *setting) candidates(ctx context.Context, rules []string, placement stri
 	list, err := s.cuts(ctx, rules, placement, chunks, backward)
 	for i := range list {
 		list[i].plan = plan
-	}
-	return list, err
-}
-
-func (s *setting) zeroBubbles(ctx context.Context, times int64, o *options) ([]candidate, error) {
-	list, err := s.cuts(ctx, []string{balanced, fitted}, "", []int{1}, model.Split)
-	for i := range list {
-		list[i].plan = s.zeroBubble(list[i].choices, times, o)
-		list[i].group = s.searchGroup(list[i].group, list[i].choices.Recompute[0])
 	}
 	return list, err
 }
@@ -94,18 +113,6 @@ func (s *setting) searchGroup(group string, again network.Recompute) string {
 		return group
 	}
 	return group + again.String()
-}
-
-// shared lists Tessel's placement: embedding and head on all devices, the layers in
-// equal numbers between them; on branches, the placement of the configuration.
-func (s *setting) shared(o *options) []candidate {
-	var list []candidate
-	for _, again := range recomputations {
-		fused := model.Fused
-		c := cssr.Choices{Backward: &fused, Vocabulary: "stage", Recompute: slices.Repeat([]network.Recompute{again}, s.cfg.Stages)}
-		list = append(list, candidate{choices: c, plan: steady(o), group: s.searchGroup("", again)})
-	}
-	return list
 }
 
 // divisors lists the chunk counts from 2 up that divide the layers of a device.

@@ -49,6 +49,9 @@ const (
 // newSetting returns a configuration with another number of micro-batches of the same
 // size, and other memory limits.
 func newSetting(ctx context.Context, cfg *config.Config, microBatches int, m memory) (*setting, error) {
+	if unitSeconds[string(cfg.Unit)] == 0 {
+		return nil, fmt.Errorf("its unit %q is no unit of time, use us", cfg.Unit)
+	}
 	c := *cfg
 	c.MicroBatches = microBatches
 	if c.GlobalBatch > 0 {
@@ -102,7 +105,7 @@ func (s *setting) need(ctx context.Context) (int64, error) {
 	}
 	most := int64(0)
 	for d := range m.Devices {
-		most = max(most, bytes(p, m.Devices[d].Peak))
+		most = max(most, inBytes(p, m.Devices[d].Peak))
 	}
 	return most, nil
 }
@@ -116,7 +119,7 @@ func (s *setting) limitText() (string, error) {
 	if p.Limits[0] == model.Unlimited {
 		return "no limit", nil
 	}
-	return fmt.Sprintf("%.1f GiB", float64(bytes(p, p.Limits[0]))/gibibyte), nil
+	return fmt.Sprintf("%.1f GiB", float64(inBytes(p, p.Limits[0]))/gibibyte), nil
 }
 
 const gibibyte = 1 << 30
@@ -151,7 +154,7 @@ func (s *setting) layerTime() (float64, error) {
 	return d.Seconds(), err
 }
 
-// seconds returns ticks of a problem whose unit is a unit of time.
+// seconds returns ticks of the problem of a setting.
 func seconds(p *model.Problem, t model.Time) float64 {
 	n, _ := p.TimeUnit().Rat(int64(t)).Float64()
 	return n * unitSeconds[p.TimeUnit().Name]
@@ -159,8 +162,8 @@ func seconds(p *model.Problem, t model.Time) float64 {
 
 var unitSeconds = map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
-// bytes returns an amount of memory in bytes, rounded up.
-func bytes(p *model.Problem, b model.Bytes) int64 {
+// inBytes returns an amount of memory in bytes, rounded up.
+func inBytes(p *model.Problem, b model.Bytes) int64 {
 	r := p.Pipeline.MemoryUnit.Rat(int64(b))
 	n := r.Num().Int64() / r.Denom().Int64()
 	if !r.IsInt() {
