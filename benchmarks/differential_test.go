@@ -33,11 +33,11 @@ const (
 
 // faults are problems on which earlier versions were wrong.
 var faults = []struct {
-	family int
+	family family
 	seed   uint64
 }{
-	{3, 42},     // the checker refused a memory step whose facts left no number of operations before another one
-	{3, 125060}, // nothing takes memory on a device whose limit is below its static memory
+	{family{"starved stages", starvedStages}, 42},     // the checker refused a memory step whose facts left no number of operations before another one
+	{family{"starved stages", starvedStages}, 125060}, // nothing takes memory on a device whose limit is below its static memory
 }
 
 // TestDifferential compares two engines that share nothing but the model on random
@@ -57,7 +57,7 @@ func TestDifferential(t *testing.T) {
 		seeds /= 20
 	}
 	for _, f := range faults {
-		c.compare(families[f.family].draw(f.seed))
+		c.compare(f.family.draw(f.seed))
 	}
 	for n := uint64(0); n < seeds && (*differential == 0 || time.Since(begin) < *differential); n++ {
 		seed := *firstSeed + n

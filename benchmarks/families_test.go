@@ -59,9 +59,13 @@ func tight(seed uint64, maxMicroBatches int) *model.Pipeline {
 
 // starved returns a pipeline of which it depends on the seed whether a single
 // micro-batch fits.
-func starved(seed uint64) *model.Pipeline {
+func starved(seed uint64) *model.Pipeline { return starve(modelgen.RandomPipeline(seed, 4), seed) }
+
+// starvedStages is starved without operations of the pipeline's own.
+func starvedStages(seed uint64) *model.Pipeline { return starve(modelgen.RandomStages(seed, 4), seed) }
+
+func starve(pl *model.Pipeline, seed uint64) *model.Pipeline {
 	r := rand.New(rand.NewPCG(seed, 0x57a7))
-	pl := modelgen.RandomPipeline(seed, 4)
 	for d := range pl.Devices {
 		if l := &pl.Devices[d].Limit; *l < model.Unlimited {
 			*l = max(0, *l-model.Bytes(r.IntN(7)))

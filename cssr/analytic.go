@@ -19,7 +19,7 @@ func Network(m *config.Model, devices int) (network.Network, error) {
 		return nil, fmt.Errorf("model.dtype: %w", err)
 	}
 	shards := 0
-	if m.VocabularySharding == config.VocabularyStage {
+	if m.VocabularySharding.Shared() {
 		shards = devices
 	}
 	parts := make([]network.Stack, len(m.Parts))
@@ -77,14 +77,10 @@ func clusterOf(c *config.Cluster) network.Cluster {
 
 // draftModel returns the draft of a configuration with a model.
 func draftModel(cfg *config.Config, l *layout) (*draft, error) {
-	second, ok := cfg.Unit.Seconds()
-	if !ok {
+	if _, ok := cfg.Unit.Seconds(); !ok {
 		return nil, cfg.Locate("unit").Refuse(fmt.Sprintf("a model takes physical time, not %ss", cfg.Unit), "use ns, us, ms or s", nil)
 	}
-	nanosecond := new(big.Rat).Quo(big.NewRat(1, int64(time.Second)), second.Rat())
-	inUnit := func(t time.Duration) *big.Rat {
-		return new(big.Rat).Mul(new(big.Rat).SetInt64(int64(t)), nanosecond)
-	}
+	inUnit := func(t time.Duration) *big.Rat { return inUnitOf(cfg, t) }
 	d := emptyDraft(cfg, l)
 	for s := range d.stages {
 		d.stages[s].fill(&l.cut.stages[s], inUnit)
@@ -92,6 +88,16 @@ func draftModel(cfg *config.Config, l *layout) (*draft, error) {
 	var err error
 	d.delays, err = clusterDelays(cfg, l, l.cut.stages, inUnit)
 	return d, err
+}
+
+// inUnitOf returns a time in the unit of a configuration with a model.
+func inUnitOf(cfg *config.Config, t time.Duration) *big.Rat {
+	second, ok := cfg.Unit.Seconds()
+	if !ok {
+		return new(big.Rat) // refused by draftModel
+	}
+	nanosecond := new(big.Rat).Quo(big.NewRat(1, int64(time.Second)), second.Rat())
+	return nanosecond.Mul(nanosecond, new(big.Rat).SetInt64(int64(t)))
 }
 
 // fill takes over durations and sizes. The workspace of recomputation counts as

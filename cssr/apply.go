@@ -51,13 +51,16 @@ func (c *Choices) setVocabulary(cfg *config.Config) error {
 	switch cfg.Model.VocabularySharding {
 	case config.VocabularyNone:
 		return nil
-	case config.VocabularyStage:
-		if cfg.Model.HasVocabulary() {
-			return nil
+	case config.VocabularyStage, config.VocabularyPasses:
+		switch {
+		case !cfg.Model.HasVocabulary():
+			return vocabularyError(cfg, "no part of the network has a vocabulary to share", "use none").at(cfg.Locate("model"))
+		case c.Vocabulary == string(config.VocabularyPasses) && cfg.Model.Kind != config.GPT:
+			return vocabularyError(cfg, "passes over the vocabulary are known for kind gpt only", "use stage").at(cfg.Locate("model.kind"))
 		}
-		return vocabularyError(cfg, "no part of the network has a vocabulary to share", "use none").at(cfg.Locate("model"))
+		return nil
 	}
-	return vocabularyError(cfg, "it is not known", "use none or stage")
+	return vocabularyError(cfg, "it is not known", "use none, stage or passes")
 }
 
 // vocabularyError returns a [ChoiceError] for the vocabulary sharding of cfg.

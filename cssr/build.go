@@ -58,6 +58,9 @@ func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
 	if err := d.addOperations(cfg, l); err != nil {
 		return nil, err
 	}
+	if err := d.addPasses(cfg, l); err != nil {
+		return nil, err
+	}
 	pl, err := d.pipeline(cfg)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,8 @@ type Choices struct {
 	// holds layers of one part. nil as configured.
 	Partition []int
 
-	// Recompute says what each of the S stages computes again; nil as configured.
+	// Recompute says what each of the S stages computes again, a single entry what all
+	// do; nil as configured.
 	Recompute []network.Recompute
 
 	// MicroBatchSize is the samples of a micro-batch; 0 as configured. It divides the
@@ -57,7 +58,7 @@ type Choices struct {
 	MicroBatchSize int
 
 	// Vocabulary says where embedding and head are computed, as vocabulary_sharding in
-	// a configuration: none or stage; "" as configured.
+	// a configuration: none, stage or passes; "" as configured.
 	Vocabulary string
 
 	// Objective is the figure to minimise; nil as configured.

@@ -27,7 +27,7 @@ func (l *layout) cutModel(cfg *config.Config, choices Choices, routes [][][]int)
 	if err != nil {
 		return refuseNetwork(cfg, err)
 	}
-	parts, err := net.Parts()
+	parts, err := stageParts(cfg, net)
 	if err != nil {
 		return refuseNetwork(cfg, err)
 	}
@@ -52,6 +52,18 @@ func (l *layout) cutModel(cfg *config.Config, choices Choices, routes [][][]int)
 	}
 	l.devices, l.further = l.further[0], l.further[1:]
 	return nil
+}
+
+// stageParts returns the parts of a network that become stages: all of them, or those
+// that are dealt where the vocabulary is shared in passes.
+func stageParts(cfg *config.Config, net network.Network) ([]network.Part, error) {
+	parts, err := net.Parts()
+	if err != nil || cfg.Model.VocabularySharding != config.VocabularyPasses {
+		return parts, err
+	}
+	dealt := slices.DeleteFunc(parts, func(p network.Part) bool { return p.Seat != network.Dealt })
+	dealt[0].After = nil // a gpt has no other
+	return dealt, nil
 }
 
 // united returns, by stage, the devices of all its replicas.
@@ -118,10 +130,13 @@ func startUp(cfg *config.Config) time.Duration {
 
 // recomputeOf returns what each of the stages that a partition fills computes again.
 func (l *layout) recomputeOf(cfg *config.Config, choices Choices, stages int) ([]network.Recompute, error) {
+	if len(choices.Recompute) == 1 {
+		return slices.Repeat(choices.Recompute, stages), nil
+	}
 	if choices.Recompute != nil {
 		if len(choices.Recompute) != stages {
 			return nil, (&ChoiceError{fmt.Sprintf("recompute %v", choices.Recompute),
-				fmt.Sprintf("it has %d entries for %d stages", len(choices.Recompute), stages), "give one per stage"}).
+				fmt.Sprintf("it has %d entries for %d stages", len(choices.Recompute), stages), "give one per stage, or one for all"}).
 				at(cfg.Locate("stages", "devices"))
 		}
 		return choices.Recompute, nil
@@ -179,7 +194,7 @@ func partitionChoice(choices Choices, problem string) *ChoiceError {
 
 // listed returns the partition that the configuration lists.
 func (l *layout) listed(cfg *config.Config, parts []network.Part) (network.Partition, error) {
-	shared := cfg.Model.VocabularySharding == config.VocabularyStage
+	shared := cfg.Model.VocabularySharding.Shared()
 	counts := listedLayers(cfg.Partition.Stages, l.chunks, !shared)
 	empty := slices.Index(counts, 0)
 	if empty < 0 {

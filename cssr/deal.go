@@ -40,7 +40,7 @@ func NewDeal(cfg *config.Config, choices Choices) (*Deal, error) {
 	if err != nil {
 		return nil, refuseNetwork(cfg, err)
 	}
-	if d.Parts, err = net.Parts(); err != nil {
+	if d.Parts, err = stageParts(cfg, net); err != nil {
 		return nil, refuseNetwork(cfg, err)
 	}
 	return d, nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
@@ -184,7 +186,12 @@ func TestRecomputeChoice(t *testing.T) {
 			t.Errorf("stage %d keeps %d, want %d", s, got.Stages[s].Activation, want.Stages[s].Activation)
 		}
 	}
-	refused(t, text, cssr.Choices{Recompute: []network.Recompute{0}}, "test.yaml:2:10: devices: recompute [none]: it has 1 entries for 2 stages")
+	one := pipeline(t, text, cssr.Choices{Recompute: []network.Recompute{network.RecomputeFull}})
+	all := pipeline(t, text, cssr.Choices{Recompute: []network.Recompute{network.RecomputeFull, network.RecomputeFull}})
+	if diff := cmp.Diff(all, one); diff != "" {
+		t.Errorf("one entry for all stages: %s", diff)
+	}
+	refused(t, text, cssr.Choices{Recompute: []network.Recompute{0, 0, 0}}, "test.yaml:2:10: devices: recompute [none none none]: it has 3 entries for 2 stages")
 }
 
 func TestMicroBatchSizeChoice(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 // draftOperation is an operation of the configuration's own in exact numbers.
 type draftOperation struct {
-	entry, nth int // which entry of the configuration, and which of its stages
+	entry, nth int // which entry of the configuration, and which of its stages; -1 for passes over the vocabulary
 	whole      model.Operation
 	after      []draftWait
 	before     []draftWait
@@ -29,6 +29,9 @@ type draftWait struct {
 
 // site returns the place of a number of the operation.
 func (o *draftOperation) site(key string) site {
+	if o.entry < 0 {
+		return site{keys: "model"}
+	}
 	return site{fmt.Sprintf("operations[%d].%s[#]", o.entry, key), o.nth}
 }
 

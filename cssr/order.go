@@ -33,9 +33,10 @@ func (e *OrderError) Unwrap() error { return e.Cause }
 // ordered returns the orders of the request as a plan that keeps every rule.
 func (r *Request) ordered(p *model.Problem) (*model.Plan, error) {
 	o := &orderReader{p: p, namer: model.NewNamer(p), seen: model.NewOpSet(p), plan: &model.Plan{Order: make([][]model.OpID, p.NumDevices())}}
-	if len(r.Order) > p.NumDevices() {
-		return nil, &OrderError{Device: p.NumDevices(), Position: -1,
-			Problem: fmt.Sprintf("there is no device %d", p.NumDevices()), Remedy: fmt.Sprintf("the devices are 0 to %d", p.NumDevices()-1)}
+	for d := p.NumDevices(); d < len(r.Order); d++ {
+		if len(r.Order[d]) > 0 {
+			return nil, &OrderError{Device: d, Position: -1, Problem: fmt.Sprintf("there is no device %d", d), Remedy: fmt.Sprintf("the devices are 0 to %d", p.NumDevices()-1)}
+		}
 	}
 	for d := range p.NumDevices() {
 		if d >= len(r.Order) || len(r.Order[d]) == 0 && len(p.RowsOn[d]) > 0 {

@@ -103,6 +103,13 @@ func yesNo(b bool) string {
 	return "no"
 }
 
+func unlessNo(b bool) string {
+	if !b {
+		return ""
+	}
+	return yesNo(b)
+}
+
 func unlessZero(n int) string {
 	if n == 0 {
 		return ""

@@ -29,7 +29,7 @@ func drawPoint(t *rapid.T) cssr.Point {
 	pt.Choices.Partition = oneOrAll(t, "partition", 6, rapid.IntRange(0, 99))
 	pt.Choices.Recompute = oneOrAll(t, "recompute", 6, rapid.SampledFrom([]network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull}))
 	pt.Choices.MicroBatchSize = rapid.IntRange(0, 8).Draw(t, "micro-batch size")
-	pt.Choices.Vocabulary = rapid.SampledFrom([]string{"", "none", "stage"}).Draw(t, "vocabulary")
+	pt.Choices.Vocabulary = rapid.SampledFrom([]string{"", "none", "stage", "passes"}).Draw(t, "vocabulary")
 	pt.Policy = drawPolicy(t, 5, 6, []string{"all_reduce", "X-1", "recompute"})
 	return pt
 }
@@ -151,7 +151,7 @@ func TestPointErrors(t *testing.T) {
 		{"weights=fill:2", 9, "fill:2", "only deferred takes"},
 		{"weights=defered:2", 9, "defered", "did you mean deferred?"},
 		{"recompute=none,ful", 16, "ful", "did you mean full?"},
-		{"vocabulary=all", 12, "all", "use none or stage"},
+		{"vocabulary=all", 12, "all", "use none, stage or passes"},
 		{"fuse=1", 6, "1", "use no or yes"},
 		{"objective=spam", 11, "spam", "did you mean span?"},
 		{"* group=4", 1, "*", "key=value"},

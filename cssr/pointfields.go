@@ -23,6 +23,8 @@ var pointFields = []pointField{
 		func(pt *Point, s span) (err error) { pt.Choices.Placement, err = parseWord(s, placements); return }},
 	{"chunks", func(pt *Point) string { return unlessZero(pt.Choices.SplitStages) },
 		func(pt *Point, s span) (err error) { pt.Choices.SplitStages, err = parseCount(s); return }},
+	{"bidirectional", func(pt *Point) string { return unlessNo(pt.Choices.Bidirectional) },
+		func(pt *Point, s span) (err error) { pt.Choices.Bidirectional, err = parseYesNo(s); return }},
 	{"backward", printBackward, parseBackward},
 	{"partition", func(pt *Point) string { return joined(pt.Choices.Partition, strconv.Itoa) },
 		func(pt *Point, s span) (err error) { pt.Choices.Partition, err = parseList(s, parseCount); return }},
@@ -56,7 +58,7 @@ var pointFields = []pointField{
 
 var placements = []string{string(config.Linear), string(config.Loop), string(config.Vee)}
 
-var vocabularies = []string{string(config.VocabularyNone), string(config.VocabularyStage)}
+var vocabularies = []string{string(config.VocabularyNone), string(config.VocabularyStage), string(config.VocabularyPasses)}
 
 var recomputes = []string{network.RecomputeNone.String(), network.RecomputeSelective.String(), network.RecomputeFull.String()}
 

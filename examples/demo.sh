@@ -41,4 +41,10 @@ run check "$out/v-half.json" --proof "$out/v-half.proof.gz" -q
 heading "8. A frozen encoder: some stages have no backward pass"
 run solve examples/frozen-encoder.yaml --gantt
 
+heading "9. A schedule of your own, in a few lines: 1F1B from priorities, run by the decoder"
+run build examples/schedules/1f1b.star -q --gantt
+
+heading "10. A GPT with a vocabulary of a million tokens: what would be faster than 1F1B, and why"
+run tune examples/million-vocabulary-gpt-4.yaml --time-limit 20s
+
 heading "Next: flexpipe init my.yaml, edit it, flexpipe solve my.yaml"

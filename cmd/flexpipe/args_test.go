@@ -39,7 +39,7 @@ func TestArrangeRefuses(t *testing.T) {
 	app := (&program{}).app()
 	for _, c := range []struct{ in, want string }{
 		{"slove x", `unknown command "slove", did you mean solve?`},
-		{"frobnicate", `unknown command "frobnicate"; the commands are solve, build, check`},
+		{"frobnicate", `unknown command "frobnicate"; the commands are solve, tune, build, check`},
 		{"solve x --jsno", "solve has no flag --jsno, did you mean --json?"},
 		{"solve x --frobnicate", "solve has no flag --frobnicate; flexpipe solve --help"},
 		{"check x --gantt", "check has no flag --gantt;"},

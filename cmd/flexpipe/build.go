@@ -98,6 +98,9 @@ func (p *program) build(c *cli.Context) error {
 	if err := p.notInputs(append(script.Files(), o.config, name), o.files()); err != nil {
 		return err
 	}
+	if script.Request.Tune != nil {
+		return script.Explain(p.tuneScript(ctx, script.Request, &o))
+	}
 	b := building{program: p, script: script, options: o}
 	a, err := b.answer(ctx)
 	if err != nil {
@@ -165,14 +168,13 @@ func (b *building) answer(ctx context.Context) (*answer, error) {
 		return nil, errors.New("--explain tells what the decoder decides, and the script leaves it nothing to decide")
 	}
 	switch {
-	case request.Tune != nil:
-		return nil, &exitError{exitUnavailable, errors.New("tune is not in this build yet; build(p) or solve(p) are")}
 	case request.Schedule != "":
 		s, err := heuristics.Lookup(request.Schedule)
 		if err != nil {
 			return nil, err
 		}
 		o.adopt(&s)
+		o.route(request.Config)
 	case request.Solve != nil:
 		o.mode = modes[request.Solve.Mode]
 		if request.Solve.TimeLimit > 0 && !o.limited {

@@ -69,9 +69,6 @@ func (p *page) take(script string) {
 func (p *page) runAlone(t *testing.T) {
 	t.Helper()
 	code, _, messages := runIn(p.script, "build", "-q", "-")
-	if code == exitUnavailable && strings.Contains(p.script, "tune(") {
-		return
-	}
 	if code != exitDone {
 		t.Errorf("%s\nexit code %d: %s", p.script, code, messages)
 	}

@@ -89,11 +89,19 @@ func scope(cfg *config.Config, problem *model.Problem, o *solveOptions) string {
 	}
 	configured := o.choices
 	configured.Backward = nil
+	var added []string
 	pl, err := cssr.Pipeline(cfg, configured)
 	for s := range problem.Pipeline.Stages {
 		if err != nil || pl.Stages[s].Backward != problem.Pipeline.Stages[s].Backward {
-			return "plans with backward: " + o.schedule.Backward.String()
+			added = append(added, "with backward: "+o.schedule.Backward.String())
+			break
 		}
 	}
-	return ""
+	if o.choices.Bidirectional {
+		added = append(added, "on a second route, over the devices in reverse")
+	}
+	if added == nil {
+		return ""
+	}
+	return "plans " + strings.Join(added, " and ")
 }

@@ -16,23 +16,32 @@ import (
 // progressDelay is how long a search runs before it shows progress.
 const progressDelay = time.Second
 
-// progress returns a function that shows how a search is getting on, in a line on
-// standard error that vanishes at the end. It does nothing if nobody would see it.
+// progress returns a function that shows how a search is getting on, see spin.
 func (p *program) progress(problem *model.Problem, quiet bool) (show func(portfolio.Progress), done func()) {
-	if quiet || p.env("TERM") == "dumb" || !isTerminal(p.err) {
-		return nil, func() {}
-	}
 	line := &progressLine{problem: problem, began: time.Now()}
+	done, seen := p.spin(quiet, line.text)
+	if !seen {
+		return nil, done
+	}
+	return line.update, done
+}
+
+// spin shows a text in a line on standard error that vanishes when done is called. It
+// does nothing if nobody would see it.
+func (p *program) spin(quiet bool, text func() string) (done func(), seen bool) {
+	if quiet || p.env("TERM") == "dumb" || !isTerminal(p.err) {
+		return func() {}, false
+	}
 	late := make(chan any)
 	timer := time.AfterFunc(progressDelay, func() { close(late) })
 	container := mpb.New(mpb.WithOutput(p.err), mpb.WithRenderDelay(late))
 	bar := container.New(0, mpb.SpinnerStyle().PositionLeft(), mpb.BarWidth(1),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return line.text() })))
-	return line.update, func() {
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return text() })))
+	return func() {
 		timer.Stop()
 		bar.Abort(true)
 		container.Wait()
-	}
+	}, true
 }
 
 // progressLine holds what the line on the terminal says.

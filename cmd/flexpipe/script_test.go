@@ -83,7 +83,7 @@ func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 var (
-	measured = regexp.MustCompile(`found in    [0-9.]+(ns|µs|ms|s|m[0-9.]+s)`)
+	measured = regexp.MustCompile(`found in  +[0-9.]+(ns|µs|ms|s|m[0-9.]+s)`)
 	searched = regexp.MustCompile(`search      [0-9]+ conflicts?.*`)
 	verified = regexp.MustCompile(`[0-9]+ nogoods?, [0-9]+ steps? verified`)
 )

@@ -118,6 +118,14 @@ func (o *solveOptions) adopt(s *heuristics.Schedule) {
 	}
 }
 
+// route adds the second route of a schedule in two directions to a configuration that
+// has none.
+func (o *solveOptions) route(cfg *config.Config) {
+	if o.schedule != nil && o.schedule.Bidirectional && cfg.Routes == nil {
+		o.choices.Bidirectional = true
+	}
+}
+
 // scheduleOf returns the schedule that --schedule names.
 func scheduleOf(c *cli.Context) (heuristics.Schedule, error) {
 	if c.IsSet("mode") {
@@ -150,6 +158,7 @@ func (p *program) solve(c *cli.Context) error {
 	if err := p.notInput(o.files()...); err != nil {
 		return err
 	}
+	o.route(cfg)
 	problem, err := cssr.Build(cfg, o.choices)
 	if err != nil {
 		return err

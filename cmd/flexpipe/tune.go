@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,19 +20,19 @@ import (
 
 func (p *program) tuneCommand() *cli.Command {
 	list := func(name, usage string) cli.Flag {
-		return &cli.StringFlag{Name: name, Usage: usage + ", several apart by commas"}
+		return &cli.StringFlag{Name: name, Usage: "a `LIST` " + usage}
 	}
 	flags := []cli.Flag{
 		&cli.IntFlag{Name: "top", Value: 10, Usage: "show the best `N` shapes"},
 		&cli.IntFlag{Name: "evaluations", DefaultText: "1 % of the space, at least 400", Usage: "decode at most `N` points"},
-		&cli.IntFlag{Name: "finalists", Value: 3, Usage: "hand the best `N` shapes to the exact solver"},
-		list("placement", "only these placements: linear, loop, v"),
-		list("chunks", "only so many stages for each stage of the configuration"),
-		list("backward", "only these backward passes: split, fused, auto"),
-		list("partition", "only these partitions of layers: configured, fit, even, balanced"),
-		list("recompute", "only this recomputation: configured, fit, none, selective, full"),
-		list("vocabulary", "embedding and head: none (in the first and last stage), stage (on all devices), passes"),
-		list("micro-batch-size", "only these sizes of a micro-batch, of the same batch"),
+		&cli.IntFlag{Name: "finalists", Value: finalists, Usage: "hand the best `N` shapes to the exact solver"},
+		list("placement", "of placements: linear, loop, v"),
+		list("chunks", "of numbers, such as 1,2: into how many stages to divide each"),
+		list("backward", "of backward passes: configured, split, fused, auto"),
+		list("partition", "of partitions: configured, fit, even, balanced"),
+		list("recompute", "of recomputations: configured, fit, none, selective, full"),
+		list("vocabulary", "of ways to share embedding and head: none, stage, passes"),
+		list("micro-batch-size", "of sizes; the batch stays as it is"),
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: "draw the best plan also with --quiet"},
 	}
 	return &cli.Command{
@@ -46,14 +47,13 @@ func (p *program) tuneCommand() *cli.Command {
 // tuneOptions are the parsed flags of tune.
 type tuneOptions struct {
 	search
-	space     cssr.Space
-	options   tune.Options
-	plan      string
-	json      bool
-	gantt     bool
-	quiet     bool
-	color     bool
-	asRequest string // the script that asks for the tuning, "" for the command
+	space   cssr.Space
+	options tune.Options
+	plan    string
+	json    bool
+	gantt   bool
+	quiet   bool
+	color   bool
 }
 
 func (p *program) tuneOptions(c *cli.Context) (o tuneOptions, err error) {
@@ -128,18 +128,38 @@ func (p *program) tune(c *cli.Context) error {
 	if err := p.notInput(o.plan); err != nil {
 		return err
 	}
-	return p.tuneConfig(c.Context, cfg, &o)
+	ctx, stop := p.interruptible(c.Context)
+	defer stop()
+	return p.tuneConfig(ctx, cfg, &o)
 }
+
+// tuneScript tunes as a script asks for, around the schedule that it describes.
+func (p *program) tuneScript(ctx context.Context, request *cssr.Request, b *buildOptions) error {
+	if b.explain {
+		return errors.New("--explain tells what the decoder decides for one point, and the script asks for many")
+	}
+	o := &tuneOptions{
+		search: b.search, space: *request.Tune, plan: b.plan, json: b.json, gantt: b.gantt, quiet: b.quiet, color: b.color,
+	}
+	o.options.Finalists = finalists
+	if point := request.Point; point.String() != "*" {
+		o.options.Start = &point
+	}
+	return p.tuneConfig(ctx, request.Config, o)
+}
+
+// finalists is how many shapes go to the exact solver by default.
+const finalists = 3
 
 // tuneConfig searches the space of a configuration, and prints what it finds.
 func (p *program) tuneConfig(ctx context.Context, cfg *config.Config, o *tuneOptions) error {
-	ctx, stop := p.interruptible(ctx)
-	defer stop()
 	limited, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
-	show, done := p.tuneProgress(o.quiet)
-	defer done()
+	show, done := p.tuneProgress(o.quiet, string(cfg.Unit))
+	finish := sync.OnceFunc(done)
+	defer finish()
 	o.options.Seed, o.options.Workers, o.options.Progress = o.seed, o.workers, show
+	o.options.Building = o.limit / 3
 	if n := o.options.Finalists; n > 0 {
 		o.options.Solving = o.limit / time.Duration(2*n)
 	}
@@ -148,7 +168,7 @@ func (p *program) tuneConfig(ctx context.Context, cfg *config.Config, o *tuneOpt
 	if err != nil {
 		return tuneRefusal(err)
 	}
-	done()
+	finish()
 	if len(r.Rows) > 0 && limited.Err() != nil {
 		r.Reason = stopped(limited, r.Reason)
 	}

@@ -20,6 +20,7 @@ type tuningJSON struct {
 	Pruned      int       `json:"pruned"`
 	Refused     int       `json:"refused"`
 	TooLarge    int       `json:"too_large"`
+	Unbuilt     int       `json:"unbuilt"`
 	WallSeconds float64   `json:"wall_seconds"`
 	Seed        uint64    `json:"seed"`
 	Reason      string    `json:"reason"`
@@ -58,7 +59,7 @@ func (t *tuned) json() tuningJSON {
 	r := t.result
 	j := tuningJSON{
 		Format: "flexpipe/tuning", Version: 1, Rows: []rowJSON{}, Points: r.Points, Shapes: r.Shapes, Evaluated: r.Evaluated,
-		Pruned: r.Pruned, Refused: r.Refused, TooLarge: r.TooLarge, WallSeconds: t.wall.Seconds(), Seed: t.options.seed, Reason: r.Reason,
+		Pruned: r.Pruned, Refused: r.Refused, TooLarge: r.TooLarge, Unbuilt: r.Unbuilt, WallSeconds: t.wall.Seconds(), Seed: t.options.seed, Reason: r.Reason,
 	}
 	for i := range r.Rows {
 		j.Rows = append(j.Rows, t.row(i+1, &r.Rows[i]))

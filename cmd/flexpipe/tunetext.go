@@ -58,6 +58,9 @@ func (t *tuned) summary() [][2]string {
 	if r.TooLarge > 0 {
 		shapes = append(shapes, fmt.Sprintf("%d beyond the memory limits", r.TooLarge))
 	}
+	if r.Unbuilt > 0 {
+		shapes = append(shapes, fmt.Sprintf("%d that there was no time for", r.Unbuilt))
+	}
 	list := [][2]string{
 		{"space", fmt.Sprintf("%s of %s", model.Plural(r.Points, "point"), strings.Join(shapes, ", "))},
 		{"looked at", fmt.Sprintf("%d decoded, %d pruned by bounds", r.Evaluated, r.Pruned)},
@@ -107,9 +110,17 @@ func (t *tuned) table(w io.Writer) {
 
 func (t *tuned) rank(i int) string {
 	if i == len(t.result.Rows) {
-		return "1F1B as configured"
+		return t.reference()
 	}
 	return strconv.Itoa(i + 1)
+}
+
+// reference names what the rows are compared with.
+func (t *tuned) reference() string {
+	if t.options.options.Start != nil {
+		return "the script's schedule"
+	}
+	return "1F1B as configured"
 }
 
 // speedup returns how much faster than the reference a row is.
@@ -163,7 +174,7 @@ func (t *tuned) why(w io.Writer) {
 	fmt.Fprintln(w)
 	unit := best.Problem.TimeUnit()
 	part, own := column{name: "where the time goes, " + unit.Plural(), left: true}, column{name: "best"}
-	other, saved := column{name: "1F1B as configured"}, column{name: "saved"}
+	other, saved := column{name: t.reference()}, column{name: "saved"}
 	for _, line := range tune.Parts() {
 		amount := line.Amount(best.Account)
 		part.add(line.Name)
@@ -189,7 +200,7 @@ func (t *tuned) reasons() [][2]string {
 		list = append(list, [2]string{"layers", strings.Join(layers, " | ")})
 	}
 	if reference == nil {
-		return append(list, [2]string{"why", "the configuration as it stands does not fit its memory limits under 1F1B"})
+		return append(list, [2]string{"why", t.reference() + " does not fit the memory limits"})
 	}
 	return append(list, [2]string{"why", t.sentence(best, reference)})
 }
@@ -198,15 +209,15 @@ func (t *tuned) reasons() [][2]string {
 func (t *tuned) sentence(best, reference *tune.Row) string {
 	total := reference.Value - best.Value
 	if total <= 0 {
-		return "1F1B as configured is as fast"
+		return t.reference() + " is as fast"
 	}
 	var gone []string
 	for _, line := range tune.Parts() {
 		if saved := line.Amount(reference.Account) - line.Amount(best.Account); saved > total/20 {
-			gone = append(gone, fmt.Sprintf("%.0f %% from %s", 100*saved/total, line.Name))
+			gone = append(gone, fmt.Sprintf("%.0f%% from %s", 100*saved/total, line.Name))
 		}
 	}
-	text := fmt.Sprintf("%.2f times as fast as 1F1B as configured; of the time saved %s", reference.Value/best.Value, joined(gone, "and"))
+	text := fmt.Sprintf("%.2f times as fast as %s; of the time saved %s", reference.Value/best.Value, t.reference(), joined(gone, "and"))
 	spread := func(a tune.Account) float64 {
 		if a.Average == 0 {
 			return 1
@@ -214,7 +225,7 @@ func (t *tuned) sentence(best, reference *tune.Row) string {
 		return a.Work / a.Average
 	}
 	if before, after := spread(reference.Account), spread(best.Account); before > 1.01*after {
-		text += fmt.Sprintf("; its busiest device has %.2f times the average work, 1F1B as configured %.2f times", after, before)
+		text += fmt.Sprintf("; its busiest device has %.2f times the average work, instead of %.2f times", after, before)
 	}
 	return text
 }
@@ -222,7 +233,11 @@ func (t *tuned) sentence(best, reference *tune.Row) string {
 // decimal writes an amount with three decimals at most.
 func decimal(amount float64) string {
 	text := strconv.FormatFloat(amount, 'f', 3, 64)
-	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	if text == "-0" {
+		return "0"
+	}
+	return text
 }
 
 // recomputeText says what stages recompute: one word if all do the same.

@@ -56,7 +56,11 @@ func (m *Model) readSharding(v value) (ok bool) {
 	if v.absent() {
 		return true
 	}
-	m.VocabularySharding, ok = word(v, VocabularyNone, VocabularyStage)
+	m.VocabularySharding, ok = word(v, VocabularyNone, VocabularyStage, VocabularyPasses)
+	if ok && m.VocabularySharding == VocabularyPasses && m.Kind != GPT {
+		v.fail("passes over the vocabulary are known for kind gpt only", "write stage or none")
+		return false
+	}
 	if ok && m.VocabularySharding != VocabularyNone && m.Kind != MLP && !m.HasVocabulary() {
 		v.fail("no part of the network has a vocabulary to share", "give vocabulary, or leave it out")
 		return false

@@ -77,7 +77,14 @@ type VocabularySharding string
 const (
 	VocabularyNone  VocabularySharding = "none"  // whole, as layers of the first and the last stage
 	VocabularyStage VocabularySharding = "stage" // each a stage of its own, shared by all devices
+	// VocabularyPasses runs the shares of all devices as operations of their own, with
+	// collectives between them, beside the stages; for a gpt.
+	VocabularyPasses VocabularySharding = "passes"
 )
+
+// Shared reports whether all devices share embedding and head, which then are layers of
+// no stage that a partition fills.
+func (s VocabularySharding) Shared() bool { return s == VocabularyStage || s == VocabularyPasses }
 
 // Loss names what joins the branches of a two-branch network.
 type Loss string

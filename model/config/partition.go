@@ -82,8 +82,8 @@ func (s *StageLayers) add(v value, model *Model) bool {
 		v.fail("kind "+string(model.Kind)+" places its "+text+" by itself", "leave it out")
 		return false
 	}
-	if model.VocabularySharding == VocabularyStage {
-		v.fail("all devices share the "+text+", which is a stage of its own", "leave it out")
+	if model.VocabularySharding.Shared() {
+		v.fail("all devices share the "+text+", which no stage of the partition holds", "leave it out")
 		return false
 	}
 	if *end {
@@ -116,7 +116,7 @@ func (d *decoder) layersAddUp(v value, stages []StageLayers) bool {
 // all layers, and gives them to the first and the last stage where they are not
 // listed.
 func (d *decoder) placeEnds(v value, stages []StageLayers) bool {
-	if d.config.Model.Kind != GPT || d.config.Model.VocabularySharding == VocabularyStage {
+	if d.config.Model.Kind != GPT || d.config.Model.VocabularySharding.Shared() {
 		return true
 	}
 	embedding, head := -1, -1

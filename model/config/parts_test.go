@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,6 +45,23 @@ func TestStagesOfParts(t *testing.T) {
 		}
 		checkInvariants(t, config)
 		same(t, test.want, config.Stages)
+	}
+}
+
+// Passes over a vocabulary are for kind gpt, and are refused where they stand.
+func TestVocabularyPasses(t *testing.T) {
+	const model = "version: 1\ndevices: 2\nmicro_batches: 1\ncluster: {flops: 1e12, link_bandwidth: 1e9}\nmodel:\n  kind: %s\n  vocabulary_sharding: passes\n  %s\n"
+	config, err := Decode(fmt.Appendf(nil, model, "gpt", "layers: 2\n  hidden: 8\n  heads: 2\n  sequence: 4\n  vocabulary: 16"), "c.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, VocabularyPasses, config.Model.VocabularySharding)
+	same(t, true, config.Model.VocabularySharding.Shared())
+	const part = "{layers: 2, hidden: 8, heads: 2, sequence: 4, vocabulary: 16}"
+	_, err = Decode(fmt.Appendf(nil, model, "encoder-decoder", "encoder: "+part+"\n  decoder: "+part), "c.yaml")
+	const want = "c.yaml:7:24: model.vocabulary_sharding: passes over the vocabulary are known for kind gpt only; write stage or none"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

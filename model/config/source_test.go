@@ -65,3 +65,34 @@ func TestSourcePlaces(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestSourceAppendsOperations adds operations behind those of a document, or where it
+// has none.
+func TestSourceAppendsOperations(t *testing.T) {
+	const log = "operations: [{name: log, stages: 0, duration: 1}]\n"
+	const further = `[{"name": "step", "devices": "all", "once": true, "duration": "2"}]`
+	for document, want := range map[string][]string{
+		sourceDocument + log: {"log", "step"},
+		sourceDocument:       {"step"},
+	} {
+		_, err := Source{Name: "a.yaml", Data: []byte(document), Operations: []byte(further)}.Decode()
+		if err == nil || !strings.Contains(err.Error(), "leave the quotes out") {
+			t.Fatalf("error %v", err)
+		}
+		cfg, err := Source{Name: "a.yaml", Data: []byte(document), Operations: []byte(strings.ReplaceAll(further, `"2"`, "2"))}.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, o := range cfg.Operations {
+			names = append(names, o.Name)
+		}
+		if strings.Join(names, " ") != strings.Join(want, " ") {
+			t.Errorf("operations %v, want %v", names, want)
+		}
+	}
+	_, err := Source{Name: "a.yaml", Data: []byte(sourceDocument + log), Operations: []byte(`[{"name": "log", "stages": 0, "duration": 1}]`)}.Decode()
+	if err == nil || !strings.HasPrefix(err.Error(), "operations[1].name: ") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -12,6 +12,15 @@ import (
 // engines, and memory limits under which a micro-batch alone fits, or all of them
 // where a barrier asks for that. It compiles. The same seed gives the same pipeline.
 func RandomPipeline(seed uint64, maxMicroBatches int) *model.Pipeline {
+	pl := RandomStages(seed, maxMicroBatches)
+	if rand.New(rand.NewPCG(seed, 0x09e8)).IntN(3) == 0 {
+		AddOperations(pl, seed)
+	}
+	return pl
+}
+
+// RandomStages is RandomPipeline without operations of the pipeline's own.
+func RandomStages(seed uint64, maxMicroBatches int) *model.Pipeline {
 	g := generator{Rand: rand.New(rand.NewPCG(seed, 0xf1e1d))}
 	pl := &model.Pipeline{
 		MicroBatches: 1 + g.IntN(maxMicroBatches),
@@ -35,10 +44,6 @@ func RandomPipeline(seed uint64, maxMicroBatches int) *model.Pipeline {
 	g.links(pl)
 	if g.one(2) {
 		g.limits(pl)
-	}
-	// These have random numbers of their own: the rest is the same with and without them.
-	if rand.New(rand.NewPCG(seed, 0x09e8)).IntN(3) == 0 {
-		AddOperations(pl, seed)
 	}
 	return pl
 }

@@ -130,7 +130,7 @@ func (g *grid) addOrders(cfg *config.Config, space *cssr.Space) {
 	g.order("weights", len(weights), func(s *shape) bool { return !s.splits }, func(d *draft, i int) {
 		d.policy.Weights.Mode = weightModes[weights[i]]
 	})
-	inFlight := or(space.InFlight, []float64{1, 1.5, 2, 0})
+	inFlight := or(space.InFlight, []float64{1, 1.25, 1.5, 2, 0})
 	g.order("in flight", len(inFlight), nil, func(d *draft, i int) { d.inFlight = inFlight[i] })
 	traversals := or(space.Traversals, []string{"breadth-first", "depth-first", "wave"})
 	alone := func(s *shape) bool { return s.chunks <= 1 }
@@ -158,8 +158,7 @@ var openers = []struct {
 	patience  int
 }{
 	{true, "deferred", 1.5, "wave", 4},
-	{true, "deferred", 1, "depth-first", 4},
-	{false, "deferred", 2, "breadth-first", 0},
+	{false, "deferred", 0, "depth-first", 0},
 }
 
 // option returns the number of an option, the first where there is none.
@@ -280,12 +279,22 @@ func chunksOf(cfg *config.Config) []int {
 	return list
 }
 
-// backwardsOf lists the ways to run backward passes that a configuration allows.
+// backwardsOf lists the ways to run backward passes that make sense for a
+// configuration. Leaving the choice to the plan helps only where a fused backward is
+// shorter than its halves: else the halves one right after the other do what it does,
+// and send the gradient earlier.
 func backwardsOf(cfg *config.Config) []string {
+	shorter := false
 	for _, c := range cfg.Costs {
 		if c.BackwardInput == nil || c.BackwardWeight == nil {
 			return []string{Configured}
 		}
+		halves := c.BackwardInput.Rat()
+		halves.Add(halves, c.BackwardWeight.Rat())
+		shorter = shorter || c.BackwardFull != nil && c.BackwardFull.Rat().Cmp(halves) < 0
+	}
+	if shorter {
+		return []string{"split", "fused", "auto"}
 	}
 	return []string{"split", "fused"}
 }
@@ -295,6 +304,9 @@ func vocabularyOf(cfg *config.Config) []string {
 	has := slices.ContainsFunc(cfg.Model.Parts, func(p config.Part) bool { return p.Vocabulary > 0 })
 	if !has || len(cfg.Devices) == 1 {
 		return []string{""}
+	}
+	if cfg.Model.Kind == config.GPT {
+		return []string{"none", "stage", "passes"}
 	}
 	return []string{"none", "stage"}
 }

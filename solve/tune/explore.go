@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/flexpipe/flexpipe/cssr"
@@ -67,6 +68,17 @@ func (e *explorer) done(ctx context.Context) bool { return e.tries >= e.budget |
 // open reports whether a shape may still hold a better point.
 func (e *explorer) open(s *shape) bool {
 	return s.err == nil && (e.best == nil || s.floor < e.best.value)
+}
+
+// decoded returns the number of points of a shape that have been decoded.
+func (e *explorer) decoded(s *shape) int {
+	n := 0
+	for key := range e.seen {
+		if strings.HasPrefix(key, s.at.key()) {
+			n++
+		}
+	}
+	return n
 }
 
 // scan decodes the first policy of shapes, those with the lowest floors first.

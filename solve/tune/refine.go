@@ -29,7 +29,11 @@ func (t *tuning) refine(ctx context.Context) error {
 		}
 		t.result.Rows = append(t.result.Rows, *row)
 	}
+	if t.o.Start != nil && t.result.Reference != nil {
+		t.result.Rows = append(t.result.Rows, *t.result.Reference)
+	}
 	if t.finalists() == 0 {
+		t.sort()
 		return nil
 	}
 	for i := range t.result.Rows {
@@ -94,10 +98,7 @@ func (t *tuning) solve(ctx context.Context, row *Row) error {
 		return nil
 	}
 	p := row.Problem
-	limited, cancel := context.WithCancel(ctx)
-	if t.o.Solving > 0 {
-		limited, cancel = context.WithTimeout(ctx, t.o.Solving)
-	}
+	limited, cancel := within(ctx, t.o.Solving)
 	defer cancel()
 	r, err := portfolio.Solve(limited, p, portfolio.Options{Seed: t.o.Seed, Workers: t.o.Workers})
 	if err != nil {

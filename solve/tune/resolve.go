@@ -65,7 +65,6 @@ func (g *grid) resolve(ctx context.Context, d *draft) (cssr.Choices, error) {
 	if g.cfg.Model == nil {
 		return c, nil
 	}
-	stages := max(c.SplitStages, 1) * g.cfg.Stages
 	modes := allModes
 	switch d.recompute {
 	case Configured:
@@ -79,7 +78,8 @@ func (g *grid) resolve(ctx context.Context, d *draft) (cssr.Choices, error) {
 		if err != nil {
 			return c, err
 		}
-		modes, c.Recompute = []network.Recompute{mode}, slices.Repeat([]network.Recompute{mode}, stages)
+		modes = []network.Recompute{mode}
+		c.Recompute = modes
 	}
 	switch d.partition {
 	case Fit:
@@ -126,6 +126,9 @@ func (g *grid) fit(ctx context.Context, c cssr.Choices, modes []network.Recomput
 		return c, f.err
 	}
 	c.Partition, c.Recompute = f.best.Cut, f.best.Recompute
+	if alike := slices.Compact(slices.Clone(c.Recompute)); len(alike) == 1 {
+		c.Recompute = alike
+	}
 	return c, nil
 }
 
@@ -152,8 +155,16 @@ func (g *grid) cut(c *cssr.Choices, rule string) error {
 	if rule == "even" {
 		cut, err = network.EvenParts(deal.Parts, len(deal.Devices))
 	} else {
-		cut, err = network.BalancedParts(deal.Parts, len(deal.Devices), network.BalanceOptions{Recompute: c.Recompute})
+		cut, err = network.BalancedParts(deal.Parts, len(deal.Devices), network.BalanceOptions{Recompute: everyStage(c.Recompute, len(deal.Devices))})
 	}
 	c.Partition = cut
 	return err
+}
+
+// everyStage returns an entry for each stage where one stands for all.
+func everyStage(modes []network.Recompute, stages int) []network.Recompute {
+	if len(modes) == 1 {
+		return slices.Repeat(modes, stages)
+	}
+	return modes
 }

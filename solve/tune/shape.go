@@ -137,15 +137,17 @@ func total(p *model.Problem, r int) model.Time {
 }
 
 // ends returns, by row, the least time before and after an operation of it, were
-// there one micro-batch only, of the shortest kind.
+// there one micro-batch only, of the shortest kind. Rows among which a plan chooses, and
+// those of a route that no micro-batch takes, do not count.
 func ends(p *model.Problem) (head, tail []model.Time) {
 	n := len(p.Rows)
 	head, tail = make([]model.Time, n), make([]model.Time, n)
 	order := p.RowOrder(nil)
+	runs := func(r int32) bool { return p.Rows[r].Choice == model.Always && p.Count(int(r)) > 0 }
 	for _, r := range order {
 		end := head[r] + shortest(p, int(r))
 		for _, s := range p.Succs[r] {
-			if p.Rows[s.Row].Choice == model.Always && p.Rows[r].Choice == model.Always {
+			if runs(s.Row) && runs(r) {
 				head[s.Row] = max(head[s.Row], end+s.Lag)
 			}
 		}
@@ -153,7 +155,7 @@ func ends(p *model.Problem) (head, tail []model.Time) {
 	for i := n - 1; i >= 0; i-- {
 		r := order[i]
 		for _, s := range p.Succs[r] {
-			if p.Rows[s.Row].Choice == model.Always && p.Rows[r].Choice == model.Always {
+			if runs(s.Row) && runs(r) {
 				tail[r] = max(tail[r], s.Lag+shortest(p, int(s.Row))+tail[s.Row])
 			}
 		}
@@ -193,11 +195,19 @@ type MemoryError struct{ Reason string }
 
 func (e *MemoryError) Error() string { return e.Reason }
 
+// unbuilt reports whether an error says that there was no time to build a shape.
+func unbuilt(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
 // tooTight reports whether an error says that memory does not suffice.
 func tooTight(err error) bool {
 	var tight *cssr.MemoryError
 	var none *MemoryError
 	var uncut *partition.InfeasibleError
 	var undecided *partition.UndecidedError
+	if unbuilt(err) {
+		return false
+	}
 	return errors.As(err, &tight) || errors.As(err, &none) || errors.As(err, &uncut) || errors.As(err, &undecided)
 }

@@ -24,8 +24,13 @@ type Options struct {
 	Evaluations int            // points decoded at most; 0: one in a hundred, at least 400
 	Top         int            // rows of the result; 0: 10
 	Finalists   int            // shapes handed to the portfolio of solvers; 0: 3, negative: none
+	Building    time.Duration  // for making the shapes, those left then being passed over; 0: as long as the context lasts
 	Solving     time.Duration  // for each finalist; 0: as long as the context lasts
 	Progress    func(Progress) // may be nil; called from one goroutine at a time
+
+	// Start is a point to compare with and to beat, which need not be of the space; nil:
+	// the configuration as it stands under the priorities of 1F1B.
+	Start *cssr.Point
 }
 
 // Progress tells how far a tuning is.
@@ -40,14 +45,15 @@ type Progress struct {
 // Result is what a tuning found.
 type Result struct {
 	Rows      []Row // the best plan of each of the best shapes, in order; empty if nothing fits
-	Reference *Row  // the configuration as it stands under the priorities of 1F1B; nil if that does not fit
+	Reference *Row  // of Options.Start; nil if that does not fit
 
 	Points    int // of the space, alike ones counted once
 	Shapes    int // of the space
 	Evaluated int // points decoded
-	Pruned    int // points of shapes whose floor is not below the best value found, hence never better
+	Pruned    int // not decoded, of shapes whose floor is not below the best value found, hence never better
 	Refused   int // shapes that the configuration does not allow
 	TooLarge  int // shapes that memory does not allow
+	Unbuilt   int // shapes that the context left no time for
 
 	Reason string // why there are no rows, or what ended the search
 }
@@ -92,6 +98,14 @@ func Tune(ctx context.Context, cfg *config.Config, space cssr.Space, o Options) 
 	return t.result, nil
 }
 
+// within returns a context that ends after a time, unless that is 0.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit > 0 {
+		return context.WithTimeout(ctx, limit)
+	}
+	return context.WithCancel(ctx)
+}
+
 func or0(n, otherwise int) int {
 	if n == 0 {
 		return otherwise
@@ -117,7 +131,9 @@ func (t *tuning) report(p Progress) {
 
 // build makes the problems of all shapes, on all workers.
 func (t *tuning) build(ctx context.Context) error {
-	t.g.eachShape(func(at coordinates) { t.shapes = append(t.shapes, &shape{at: at}) })
+	ctx, cancel := within(ctx, t.o.Building)
+	defer cancel()
+	t.g.eachShape(func(at coordinates) { t.shapes = append(t.shapes, &shape{at: at, err: context.DeadlineExceeded}) })
 	next := make(chan int)
 	var wait sync.WaitGroup
 	for range t.o.Workers {
@@ -128,6 +144,9 @@ func (t *tuning) build(ctx context.Context) error {
 		})
 	}
 	for i := range t.shapes {
+		if ctx.Err() != nil {
+			break // the others stay as if they did not exist
+		}
 		if i%64 == 0 {
 			t.report(Progress{Stage: "building shapes", Done: i, Limit: len(t.shapes)})
 		}
@@ -173,6 +192,8 @@ func (t *tuning) count() error {
 			t.result.Points += t.g.policies(s)
 		case tooTight(s.err):
 			t.result.TooLarge++
+		case unbuilt(s.err):
+			t.result.Unbuilt++
 		default:
 			t.result.Refused++
 			fault = cmp.Or(fault, s.err)
@@ -184,8 +205,21 @@ func (t *tuning) count() error {
 	return nil
 }
 
-// refer finds the reference.
+// refer finds the reference. A deadline does not stop it: it is the first plan.
 func (t *tuning) refer(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if t.o.Start != nil {
+		p, err := cssr.Build(t.g.cfg, t.o.Start.Choices)
+		if err != nil {
+			return err
+		}
+		row, err := t.rowOf(ctx, newShape(nil, t.o.Start.Choices, p), *t.o.Start)
+		if err != nil && !tooTight(err) {
+			return err
+		}
+		t.result.Reference = row
+		return nil
+	}
 	fused := model.Fused
 	point := cssr.Point{Policy: cssr.Policy{Types: []string{"B", "I", "F", "W"}}}
 	for _, backward := range []*model.Mode{&fused, nil} {
@@ -201,7 +235,7 @@ func (t *tuning) refer(ctx context.Context) error {
 		case err == nil:
 			t.result.Reference = row
 			return nil
-		case tooTight(err) || ctx.Err() != nil:
+		case tooTight(err):
 			return nil
 		default:
 			return err
@@ -263,6 +297,9 @@ func (t *tuning) explore(ctx context.Context) error {
 // settle sorts the rows, cuts them off, and says what was left out.
 func (t *tuning) settle(ctx context.Context) {
 	r := t.result
+	if len(r.Rows) == 0 && r.Reference != nil {
+		r.Rows = []Row{*r.Reference}
+	}
 	r.Rows = r.Rows[:min(len(r.Rows), t.o.Top)]
 	r.TooLarge = 0
 	for _, s := range t.shapes {
@@ -270,7 +307,7 @@ func (t *tuning) settle(ctx context.Context) {
 		case tooTight(s.err):
 			r.TooLarge++
 		case s.err == nil && len(r.Rows) > 0 && s.floor >= r.Rows[0].Value:
-			r.Pruned += t.g.policies(s)
+			r.Pruned += t.g.policies(s) - t.explorer.decoded(s)
 		}
 	}
 	switch {
