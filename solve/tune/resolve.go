@@ -140,7 +140,7 @@ type fitting struct {
 }
 
 // fitChunks is the largest number of chunks for which partitions are fitted.
-const fitChunks = 4
+const fitChunks = 2
 
 // fitSteps bounds the dynamic program for one partition, of which a tuning needs many.
 const fitSteps = 1 << 20
