@@ -112,7 +112,7 @@ func TestLoads(t *testing.T) {
 
 // reduced is a part of the space in which good points for a large vocabulary lie.
 var reduced = cssr.Space{
-	Placements: []string{"loop"}, Chunks: []int{5, 8}, Backwards: []string{"split"}, Vocabulary: []string{"stage"},
+	Placements: []string{"loop"}, Chunks: []int{5, 8}, Backwards: []string{"split"}, Vocabulary: []string{"stage", "passes"},
 	Partitions: []string{"even"}, Recompute: []string{"none"},
 }
 
