@@ -74,9 +74,12 @@ func (s *setting) oneForwardOneBackward() planner {
 	}
 }
 
-// steady unrolls the best pattern of one micro-batch that repeats.
+// steady unrolls the best pattern of one micro-batch that repeats, of those that are
+// found within the time limit.
 func steady(o *options) planner {
 	return func(ctx context.Context, p *model.Problem) (*model.Plan, error) {
+		ctx, cancel := context.WithTimeout(ctx, o.limit)
+		defer cancel()
 		r, err := periodic.New().Solve(ctx, p, solve.Options{Seed: o.seed, Workers: o.workers})
 		if err != nil {
 			return nil, err

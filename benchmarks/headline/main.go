@@ -59,7 +59,7 @@ func parse(args []string) (*options, error) {
 	filter := flags.String("filter", "", "only instances whose name matches this `REGEXP`")
 	counts := flags.String("micro-batches", "8,16,32,64", "`COUNTS` of the second table, separated by commas")
 	flags.IntVar(&o.main, "main", 32, "`COUNT` of micro-batches of the first table")
-	flags.DurationVar(&o.limit, "limit", time.Minute, "time limit for each tuning, and for each search for a schedule without bubbles")
+	flags.DurationVar(&o.limit, "limit", time.Minute, "time limit for each tuning, and for each search of another planner")
 	flags.IntVar(&o.workers, "workers", 2, "threads to use")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the searches")
 	flags.BoolVar(&o.json, "json", false, "print JSON instead of tables")
