@@ -39,10 +39,10 @@ endef
 
 REPORT = $(GO) run ./internal/testreport -require "$$FLEXPIPE_REQUIRE" $(if $(V),-v)
 
-.PHONY: help build demo test unit race clp lint fmt vet nocgo staticcheck bench fuzz differential peers bench-solve clean
+.PHONY: help build demo test unit race clp lint fmt vet nocgo staticcheck bench fuzz differential peers bench-solve bench-headline clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 build: ## build bin/flexpipe (pure Go)
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/flexpipe ./cmd/flexpipe
@@ -123,6 +123,9 @@ bench-solve: $(if $(PEERS),bin/peers/ready) ## measure the exact engines on the 
 	@mkdir -p bin
 	$(GO) run ./benchmarks/solvebench -limit $(LIMIT) -workers $(WORKERS) -filter '$(FILTER)' -engines $(ENGINES) -o $(RESULTS)
 	$(GO) run ./benchmarks/solvebench -table $(RESULTS)
+
+bench-headline: ## compare plans with those of other planners on uneven networks (about 20 minutes)
+	$(GO) run ./benchmarks/headline -limit $(LIMIT) -workers $(WORKERS) -filter '$(FILTER)'
 
 clean: ## remove what the targets built
 	rm -rf bin

@@ -91,16 +91,34 @@ func (g *grid) addModel(cfg *config.Config, space *cssr.Space) {
 			d.choices.MicroBatchSize = sizes[i]
 		}
 	})
-	// Package partition chooses layers and recomputation for one chain only.
-	cuts, again := []string{Configured, Fit, "even"}, []string{Configured, Fit}
+	layers := layersOf(cfg, space)
+	g.recuts = len(space.Partitions) == 0 || slices.Contains(space.Partitions, Fit)
+	g.shape("layers", len(layers), func(d *draft, i int) { d.partition, d.recompute = layers[i].partition, layers[i].recompute })
+}
+
+// layering is a rule for the layers of the stages, and one for what they recompute.
+type layering struct{ partition, recompute string }
+
+// layersOf lists partitions with recomputation. By itself it leaves out what package
+// partition weighs anyway when it chooses both, and for networks of several chains,
+// which that package refuses, all that it would choose.
+func layersOf(cfg *config.Config, space *cssr.Space) []layering {
+	list := []layering{{Configured, Configured}, {Fit, Configured}, {Fit, Fit}}
+	rules := []string{"even"}
 	if len(cfg.Model.Parts) > 1 {
-		cuts, again = []string{Configured, "balanced", "even"}, []string{Configured, "none", "selective", "full"}
+		list, rules = list[:1], []string{"balanced", "even"}
 	}
-	partitions := or(space.Partitions, cuts)
-	g.shape("partition", len(partitions), func(d *draft, i int) { d.partition = partitions[i] })
-	g.recuts = len(space.Partitions) == 0 || slices.Contains(partitions, Fit)
-	recompute := or(space.Recompute, again)
-	g.shape("recompute", len(recompute), func(d *draft, i int) { d.recompute = recompute[i] })
+	if len(space.Partitions) > 0 || len(space.Recompute) > 0 {
+		list, rules = nil, or(space.Partitions, append(rules, Configured, Fit))
+	}
+	for _, partition := range rules {
+		for _, recompute := range or(space.Recompute, []string{Configured, Fit, "none", "selective", "full"}) {
+			if recompute != Fit || partition == Fit || len(space.Recompute) > 0 {
+				list = append(list, layering{partition, recompute})
+			}
+		}
+	}
+	return list
 }
 
 // addOrders adds the axes of the policy.
@@ -235,11 +253,29 @@ func layoutsOf(cfg *config.Config, space *cssr.Space) []layout {
 	if fixed && len(space.Placements) == 0 {
 		placements = []string{""}
 	}
-	for _, chunks := range or(space.Chunks, []int{1, 2, 4}) {
+	for _, chunks := range or(space.Chunks, chunksOf(cfg)) {
 		for _, placement := range placements {
 			if placement != "linear" || chunks == 1 {
 				add(layout{placement, chunks})
 			}
+		}
+	}
+	return list
+}
+
+// mostChunks is the largest number of chunks that is tried unasked.
+const mostChunks = 8
+
+// chunksOf lists numbers of chunks: 1, 2 and 4, and those that give all stages of a
+// network equally many layers.
+func chunksOf(cfg *config.Config) []int {
+	list := []int{1, 2, 4}
+	if cfg.Model == nil {
+		return list
+	}
+	for n := 3; n <= mostChunks; n++ {
+		if n != 4 && cfg.Model.Layers()%(n*cfg.Stages) == 0 {
+			list = append(list, n)
 		}
 	}
 	return list

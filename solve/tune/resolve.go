@@ -107,6 +107,10 @@ func modesOf(cfg *config.Config) []network.Recompute {
 // fit chooses layers and recomputation of the stages for the least load under the
 // memory limits. What it chooses does not depend on the backward mode.
 func (g *grid) fit(ctx context.Context, c cssr.Choices, modes []network.Recompute) (cssr.Choices, error) {
+	if c.SplitStages > fitChunks {
+		return c, &SpaceError{"partition", fmt.Sprintf("fit takes too long with %d stages per device", c.SplitStages),
+			fmt.Sprintf("use even, or at most %d chunks", fitChunks)}
+	}
 	key := fmt.Sprint(c.Placement, c.SplitStages, c.Vocabulary, c.MicroBatchSize, modes)
 	known, _ := g.fits.LoadOrStore(key, &fitting{})
 	f := known.(*fitting)
@@ -134,6 +138,9 @@ type fitting struct {
 	best *partition.Result
 	err  error
 }
+
+// fitChunks is the largest number of chunks for which partitions are fitted.
+const fitChunks = 2
 
 // fitSteps bounds the dynamic program for one partition, of which a tuning needs many.
 const fitSteps = 1 << 20
