@@ -45,3 +45,24 @@ func NewDeal(cfg *config.Config, choices Choices) (*Deal, error) {
 	}
 	return d, nil
 }
+
+// Cut returns the layers of each stage that a rule for the partition, balanced or even,
+// gives the model of cfg under the given choices, whose partition does not matter.
+// Errors are those of [Pipeline].
+func Cut(cfg *config.Config, choices Choices, rule config.PartitionRule) (network.Partition, error) {
+	ruled := *cfg
+	ruled.Partition, choices.Partition = &config.Partition{Rule: rule}, nil
+	chosen, err := choices.apply(&ruled)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLayout(chosen, choices)
+	if err != nil {
+		return nil, err
+	}
+	cut := make(network.Partition, len(l.dealt))
+	for i, s := range l.dealt {
+		cut[i] = l.cut.stages[s].End - l.cut.stages[s].First
+	}
+	return cut, nil
+}

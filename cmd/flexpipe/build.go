@@ -99,7 +99,7 @@ func (p *program) build(c *cli.Context) error {
 		return err
 	}
 	if script.Request.Tune != nil {
-		return script.Explain(p.tuneScript(ctx, script.Request, &o))
+		return script.Explain(script.At("tune", inScript(p.tuneScript(ctx, script.Request, &o))))
 	}
 	b := building{program: p, script: script, options: o}
 	a, err := b.answer(ctx)

@@ -68,10 +68,10 @@ func (p *program) tuneOptions(c *cli.Context) (o tuneOptions, err error) {
 	}
 	for _, n := range []struct {
 		flag  string
-		value int
-	}{{"top", o.options.Top - 1}, {"evaluations", o.options.Evaluations}, {"finalists", c.Int("finalists")}} {
-		if n.value < 0 {
-			return o, fmt.Errorf("--%s %d: write a larger number", n.flag, c.Int(n.flag))
+		least int
+	}{{"top", 1}, {"evaluations", 1}, {"finalists", 0}} {
+		if c.IsSet(n.flag) && c.Int(n.flag) < n.least {
+			return o, fmt.Errorf("--%s %d: write a number from %d up", n.flag, c.Int(n.flag), n.least)
 		}
 	}
 	if o.space, err = spaceOf(c); err != nil {
@@ -130,13 +130,16 @@ func (p *program) tune(c *cli.Context) error {
 	}
 	ctx, stop := p.interruptible(c.Context)
 	defer stop()
-	return p.tuneConfig(ctx, cfg, &o)
+	return tuneRefusal(p.tuneConfig(ctx, cfg, &o))
 }
 
 // tuneScript tunes as a script asks for, around the schedule that it describes.
 func (p *program) tuneScript(ctx context.Context, request *cssr.Request, b *buildOptions) error {
 	if b.explain {
 		return errors.New("--explain tells what the decoder decides for one point, and the script asks for many")
+	}
+	if request.Point.Policy.Memory != nil {
+		return errors.New("memory() bounds what the decoder takes for one point, and the solvers behind a tuning keep to the limits of the configuration: lower memory.limit there, and leave memory() out")
 	}
 	o := &tuneOptions{
 		search: b.search, space: *request.Tune, plan: b.plan, json: b.json, gantt: b.gantt, quiet: b.quiet, color: b.color,
@@ -166,7 +169,7 @@ func (p *program) tuneConfig(ctx context.Context, cfg *config.Config, o *tuneOpt
 	began := time.Now()
 	r, err := tune.Tune(limited, cfg, o.space, o.options)
 	if err != nil {
-		return tuneRefusal(err)
+		return err
 	}
 	finish()
 	if len(r.Rows) > 0 && limited.Err() != nil {
@@ -209,7 +212,7 @@ func (p *program) answerTuning(t *tuned) error {
 	switch {
 	case len(t.result.Rows) > 0:
 		return nil
-	case t.result.TooLarge > 0:
+	case t.result.Infeasible():
 		return exitWith(exitInfeasible)
 	}
 	return exitWith(exitLimit)

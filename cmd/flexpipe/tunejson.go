@@ -13,13 +13,16 @@ type tuningJSON struct {
 	Objective   string    `json:"objective"`
 	Unit        string    `json:"unit"`
 	Rows        []rowJSON `json:"rows"`
-	Reference   *rowJSON  `json:"reference"` // null: 1F1B as configured does not fit
+	Reference   *rowJSON  `json:"reference"` // null: the configuration as it stands has no plan that fits
+	ReferredTo  string    `json:"reference_name"`
+	Fallback    bool      `json:"fallback"` // the only row is the reference
 	Points      int       `json:"points"`
 	Shapes      int       `json:"shapes"`
 	Evaluated   int       `json:"evaluated"`
 	Pruned      int       `json:"pruned"`
 	Refused     int       `json:"refused"`
 	TooLarge    int       `json:"too_large"`
+	NoOrder     int       `json:"no_order"`
 	Unbuilt     int       `json:"unbuilt"`
 	WallSeconds float64   `json:"wall_seconds"`
 	Seed        uint64    `json:"seed"`
@@ -35,6 +38,7 @@ type rowJSON struct {
 	Gap          float64      `json:"gap"`
 	Proof        string       `json:"proof"`
 	Engine       string       `json:"engine"`
+	Rule         string       `json:"rule"`    // what found the plan
 	Speedup      *float64     `json:"speedup"` // over the reference
 	PeakMemory   *json.Number `json:"peak_memory"`
 	Point        string       `json:"point"`
@@ -59,14 +63,14 @@ func (t *tuned) json() tuningJSON {
 	r := t.result
 	j := tuningJSON{
 		Format: "flexpipe/tuning", Version: 1, Rows: []rowJSON{}, Points: r.Points, Shapes: r.Shapes, Evaluated: r.Evaluated,
-		Pruned: r.Pruned, Refused: r.Refused, TooLarge: r.TooLarge, Unbuilt: r.Unbuilt, WallSeconds: t.wall.Seconds(), Seed: t.options.seed, Reason: r.Reason,
+		Pruned: r.Pruned, Refused: r.Refused, TooLarge: r.TooLarge, NoOrder: r.NoOrder, Fallback: r.Fallback, Unbuilt: r.Unbuilt, WallSeconds: t.wall.Seconds(), Seed: t.options.seed, Reason: r.Reason,
 	}
 	for i := range r.Rows {
 		j.Rows = append(j.Rows, t.row(i+1, &r.Rows[i]))
 	}
 	if r.Reference != nil {
 		row := t.row(0, r.Reference)
-		j.Reference = &row
+		j.Reference, j.ReferredTo = &row, t.reference()
 	}
 	if len(r.Rows) > 0 {
 		p := r.Rows[0].Problem
@@ -79,7 +83,7 @@ func (t *tuned) row(rank int, row *tune.Row) rowJSON {
 	p, r, a := row.Problem, row.Result, row.Account
 	j := rowJSON{
 		Rank: rank, Status: r.Status.String(), Value: number(p.Pipeline.TimeUnit, r.Value), Bound: number(p.Pipeline.TimeUnit, r.Bound),
-		Gap: r.Gap(), Proof: string(r.Proof), Engine: r.Engine, PeakMemory: number(p.Pipeline.MemoryUnit, highestPeak(row)), Point: row.Point.String(),
+		Gap: r.Gap(), Proof: string(r.Proof), Engine: r.Engine, Rule: r.Rule, PeakMemory: number(p.Pipeline.MemoryUnit, highestPeak(row)), Point: row.Point.String(),
 		Devices: p.NumDevices(), Stages: len(p.Pipeline.Stages), MicroBatches: p.MicroBatches(),
 		Account: accountJSON{a.Device, a.Work, a.WarmUp, a.Waits, a.Drain, a.Average},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/flexpipe/flexpipe/model/config"
 	"github.com/flexpipe/flexpipe/model/network"
 	"github.com/flexpipe/flexpipe/model/view"
+	"github.com/flexpipe/flexpipe/solve"
 	"github.com/flexpipe/flexpipe/solve/tune"
 )
 
@@ -32,8 +33,7 @@ func (t *tuned) text(w io.Writer) error {
 	}
 	best := &r.Rows[0]
 	if o.quiet {
-		fmt.Fprintf(w, "%s %s, bound %s, %s: %s\n", best.Problem.Pipeline.Objective, best.Problem.FormatTime(best.Result.Value),
-			best.Problem.FormatTime(best.Result.Bound), best.Result.Status, best.Point.String())
+		fmt.Fprintln(w, t.essence(best))
 	} else {
 		fields(w, t.summary()...)
 		fmt.Fprintln(w)
@@ -48,15 +48,42 @@ func (t *tuned) text(w io.Writer) error {
 	return nil
 }
 
+// essence returns the best row in one line.
+func (t *tuned) essence(best *tune.Row) string {
+	p := best.Problem
+	text := fmt.Sprintf("%s %s, bound of its shape %s, %s: %s", p.Pipeline.Objective, p.FormatTime(best.Result.Value),
+		p.FormatTime(best.Result.Bound), t.standing(best), best.Point.String())
+	if t.result.Reason != "" {
+		text += " (" + t.result.Reason + ")"
+	}
+	return text
+}
+
+// standing says what is proved of a row: it speaks of its shape, never of the space, of
+// which a part was searched.
+func (t *tuned) standing(row *tune.Row) string {
+	a := answer{result: row.Result, options: solveOptions{color: false}}
+	switch {
+	case t.result.Fallback:
+		return "no plan of the space was found, this is the reference"
+	case row.Result.Status == solve.Optimal:
+		return "optimal for its shape, " + a.proved()
+	}
+	return "not proved best for its shape"
+}
+
 // summary says what was searched.
 func (t *tuned) summary() [][2]string {
 	r := t.result
 	shapes := []string{model.Plural(r.Shapes, "shape")}
 	if r.Refused > 0 {
-		shapes = append(shapes, fmt.Sprintf("%d that the configuration does not allow", r.Refused))
+		shapes = append(shapes, fmt.Sprintf("%d that are not possible here", r.Refused))
 	}
 	if r.TooLarge > 0 {
 		shapes = append(shapes, fmt.Sprintf("%d beyond the memory limits", r.TooLarge))
+	}
+	if r.NoOrder > 0 {
+		shapes = append(shapes, fmt.Sprintf("%d of which no plan that fits was found", r.NoOrder))
 	}
 	if r.Unbuilt > 0 {
 		shapes = append(shapes, fmt.Sprintf("%d that there was no time for", r.Unbuilt))
@@ -120,7 +147,7 @@ func (t *tuned) reference() string {
 	if t.options.options.Start != nil {
 		return "the script's schedule"
 	}
-	return "1F1B as configured"
+	return t.result.ReferenceName
 }
 
 // speedup returns how much faster than the reference a row is.
@@ -196,7 +223,11 @@ func (t *tuned) why(w io.Writer) {
 // reasons names the point that wins, and the largest savings.
 func (t *tuned) reasons() [][2]string {
 	best, reference := &t.result.Rows[0], t.result.Reference
-	list := [][2]string{{"best", best.Point.String()}}
+	list := [][2]string{{"best", best.Point.String()}, {"", t.standing(best)}}
+	if rule := best.Result.Rule; rule != best.Point.String() {
+		a := answer{problem: best.Problem, result: best.Result}
+		list = append(list, [2]string{"found by", a.origin()})
+	}
 	if layers, err := cssr.Layers(t.cfg, best.Point.Choices); err == nil && layers != nil {
 		list = append(list, [2]string{"layers", strings.Join(layers, " | ")})
 	}

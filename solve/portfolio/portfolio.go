@@ -37,6 +37,10 @@ type Options struct {
 	Engine   string         // the exact engine that searches; "": the best for the problem
 	Progress func(Progress) // may be nil; called from one goroutine at a time
 
+	// Incumbent is a result with a judged plan of the problem to start from, nil if none
+	// is known. It is not changed.
+	Incumbent *solve.Result
+
 	// Unchecked leaves search proofs unverified.
 	Unchecked bool
 	// NewTrace, if not nil, makes a further reader for the proof of each search, such
@@ -90,6 +94,15 @@ func Solve(ctx context.Context, p *model.Problem, o Options) (*solve.Result, err
 	r := solve.NewResult(p)
 	if r.Status == solve.Infeasible {
 		return r, nil
+	}
+	if known := o.Incumbent; known != nil {
+		if _, err := r.Offer(p, known.Plan, known.Engine); err != nil {
+			return nil, err
+		}
+		r.Rule = known.Rule
+		if r.Status == solve.Optimal {
+			return r, nil
+		}
 	}
 	if p.NumOps() > maxOps {
 		r.Reason = fmt.Sprintf("a plan of %d operations is too large to build, up to %d are: take fewer micro-batches", p.NumOps(), maxOps)

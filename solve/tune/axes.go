@@ -41,9 +41,10 @@ func (c coordinates) key() string { return string(c) }
 // grid is the space of a configuration as axes.
 type grid struct {
 	cfg    *config.Config
-	shapes []axis // shape the problem
-	orders []axis // shape the policy
-	recuts bool   // the partition is the tuner's to choose
+	base   cssr.Choices // what holds for all points
+	shapes []axis       // shape the problem
+	orders []axis       // shape the policy
+	recuts bool         // the partition is the tuner's to choose
 
 	fits    sync.Map      // partitions by what they are for: *fitting
 	openers []coordinates // of the policy: options that often do well together
@@ -57,12 +58,20 @@ type layout struct {
 
 // newGrid fills the lists that space leaves empty with what makes sense for a
 // configuration, and makes axes of all.
-func newGrid(cfg *config.Config, space cssr.Space) (*grid, error) {
+//
+// The objective and the direction of the start, which may be nil, hold for all points.
+func newGrid(cfg *config.Config, space cssr.Space, start *cssr.Point) (*grid, error) {
 	g := &grid{cfg: cfg}
+	if start != nil {
+		g.base.Objective, g.base.Bidirectional = start.Choices.Objective, start.Choices.Bidirectional
+	}
 	if err := checkSpace(cfg, &space); err != nil {
 		return nil, err
 	}
 	layouts := layoutsOf(cfg, &space)
+	if len(layouts) == 0 {
+		return nil, &SpaceError{"placement", "linear has one stage on each device", "let chunks be 1, or allow loop or v"}
+	}
 	g.shape("layout", len(layouts), func(d *draft, i int) {
 		d.choices.Placement, d.choices.SplitStages = layouts[i].placement, layouts[i].chunks
 	})
@@ -76,8 +85,17 @@ func newGrid(cfg *config.Config, space cssr.Space) (*grid, error) {
 		g.addModel(cfg, &space)
 	}
 	g.addOrders(cfg, &space)
+	shapes := 1
+	for _, a := range g.shapes {
+		if shapes *= a.options; shapes > maxShapes {
+			return nil, &SpaceError{a.name, fmt.Sprintf("with it there are more than %d problems to build", maxShapes), "leave some options out"}
+		}
+	}
 	return g, nil
 }
+
+// maxShapes bounds the problems of a space.
+const maxShapes = 20_000
 
 var backwardModes = map[string]model.Mode{"split": model.Split, "fused": model.Fused, "auto": model.Auto}
 
@@ -176,7 +194,7 @@ func (g *grid) order(name string, options int, collapses func(*shape) bool, choo
 
 // draftOf applies the options of a point.
 func (g *grid) draftOf(at coordinates) *draft {
-	d := &draft{}
+	d := &draft{choices: g.base}
 	for i, o := range at {
 		if i < len(g.shapes) {
 			g.shapes[i].choose(d, int(o))

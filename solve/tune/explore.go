@@ -311,7 +311,7 @@ func (e *explorer) evaluate(ctx context.Context, list []*scored) error {
 	for i, err := range errs {
 		switch {
 		case err == nil:
-		case tooTight(err):
+		case tight(err):
 			list[i].shape.err = err // whatever the policy
 		case ctx.Err() != nil:
 		default:

@@ -35,7 +35,7 @@ func newTuning(t testing.TB, text string, o Options) *tuning {
 	g, err := newGrid(cfg, cssr.Space{
 		Chunks: []int{1, 2, 3, 4}, Placements: []string{"linear", "loop", "v"},
 		InFlight: []float64{1, 1.25, 1.5, 2, 3, 0}, Patience: []int{0, 2, 4, 8},
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/model/config"
 )
 
 // Limits of the search for cuts next to that of a row.
@@ -68,7 +69,7 @@ func (t *tuning) betterCut(ctx context.Context, row *Row, cuts [][]int) (*Row, e
 		switch {
 		case ctx.Err() != nil:
 			return nil, nil
-		case tooTight(err):
+		case tight(err):
 			continue
 		case err != nil:
 			return nil, err
@@ -133,16 +134,14 @@ func (t *tuning) cutOf(row *Row) []int {
 	if row.Point.Choices.Partition != nil {
 		return row.Point.Choices.Partition
 	}
-	for _, rule := range []string{"balanced", "even"} {
-		c := row.Point.Choices
-		if t.g.cut(&c, rule) != nil {
-			continue
-		}
-		if p, err := cssr.Build(t.g.cfg, c); err == nil && identity(p) == identity(row.Problem) {
-			return c.Partition
-		}
+	if t.g.cfg.Partition.Rule == config.PartitionListed {
+		return nil
 	}
-	return nil
+	cut, err := cssr.Cut(t.g.cfg, row.Point.Choices, t.g.cfg.Partition.Rule)
+	if err != nil {
+		return nil // the row would not exist
+	}
+	return cut
 }
 
 // moves returns the cuts that differ from one by a layer, near moves first, n at most.

@@ -30,7 +30,13 @@ func (t *tuning) refine(ctx context.Context) error {
 		t.result.Rows = append(t.result.Rows, *row)
 	}
 	if t.o.Start != nil && t.result.Reference != nil {
-		t.result.Rows = append(t.result.Rows, *t.result.Reference)
+		own := *t.result.Reference.Result // which polishing may change
+		row := *t.result.Reference
+		row.Result = &own
+		t.result.Rows = append(t.result.Rows, row)
+	}
+	if len(t.result.Rows) == 0 {
+		return t.attempt(ctx)
 	}
 	if t.finalists() == 0 {
 		t.sort()
@@ -80,7 +86,7 @@ func (t *tuning) polish(ctx context.Context, row *Row) error {
 		return err
 	}
 	r.Rule = found.Rule
-	*row = *newRow(row.Problem, row.Point, r)
+	*row = *newRow(row.Problem, cssr.Point{Choices: row.Point.Choices}, r)
 	return nil
 }
 
@@ -103,20 +109,41 @@ func (t *tuning) solve(ctx context.Context, row *Row) error {
 	p := row.Problem
 	limited, cancel := within(ctx, t.o.Solving)
 	defer cancel()
-	r, err := portfolio.Solve(limited, p, portfolio.Options{Seed: t.o.Seed, Workers: t.o.Workers})
+	r, err := portfolio.Solve(limited, p, portfolio.Options{Seed: t.o.Seed, Workers: t.o.Workers, Incumbent: row.Result})
 	if err != nil {
 		return err
 	}
-	if r.Plan == nil || r.Value >= row.Result.Value {
-		// The portfolio did not see the plan of the point; its bound holds for it.
-		if r.Bound > row.Result.Bound {
-			if err := row.Result.Raise(r.Bound, r.Engine, r.Proof); err != nil {
-				return err
-			}
-		}
-		return nil
+	point := row.Point
+	if r.Value < row.Result.Value {
+		point.Policy = cssr.Policy{} // it did not make this plan
 	}
-	*row = *newRow(p, row.Point, r)
+	*row = *newRow(p, point, r)
+	return nil
+}
+
+// attempt has the portfolio of solvers look for plans of shapes for which the decoder
+// knows no order that fits, the ones with the lowest floors first.
+func (t *tuning) attempt(ctx context.Context) error {
+	var list []*shape
+	for _, s := range t.shapes {
+		if s.problem != nil && tight(s.err) && !tooLarge(s.err) {
+			list = append(list, s)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *shape) int { return cmp.Compare(a.floor, b.floor) })
+	for _, s := range list[:min(t.finalists(), len(list))] {
+		limited, cancel := within(ctx, t.o.Solving)
+		r, err := portfolio.Solve(limited, s.problem, portfolio.Options{Seed: t.o.Seed, Workers: t.o.Workers})
+		cancel()
+		if err != nil {
+			return err
+		}
+		if r.Plan != nil {
+			s.err = nil
+			t.result.Rows = append(t.result.Rows, *newRow(s.problem, cssr.Point{Choices: s.choices}, r))
+		}
+	}
+	t.sort()
 	return nil
 }
 

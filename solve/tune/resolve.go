@@ -2,7 +2,10 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -53,10 +56,56 @@ func checkSpace(cfg *config.Config, s *cssr.Space) error {
 			return &SpaceError{d.name, "the configuration gives costs and no model", "leave it out, or describe the model"}
 		}
 	}
+	if err := checkNumbers(s); err != nil {
+		return err
+	}
 	if len(s.MicroBatchSizes) > 0 && cfg.Model == nil {
 		return &SpaceError{"micro-batch size", "the configuration gives costs and no model", "leave it out, or describe the model"}
 	}
 	return nil
+}
+
+// maxOptions is the number of options that a dimension may have.
+const maxOptions = 64
+
+// checkNumbers tests the ranges of numbers, and the lengths of all lists.
+func checkNumbers(s *cssr.Space) error {
+	for _, d := range []struct {
+		name     string
+		list     []int
+		low, top int
+	}{
+		{"chunks", s.Chunks, 1, config.MaxStages}, {"micro-batch size", s.MicroBatchSizes, 1, math.MaxInt32},
+		{"group", s.Groups, 0, 1 << 30}, {"patience", s.Patience, 0, 64},
+	} {
+		for _, n := range d.list {
+			if n < d.low || n > d.top {
+				return &SpaceError{d.name, fmt.Sprintf("%d is out of range", n), fmt.Sprintf("write numbers from %d to %d", d.low, d.top)}
+			}
+		}
+	}
+	for _, f := range s.InFlight {
+		if !(f >= 0 && f <= 1e6) {
+			return &SpaceError{"in flight", fmt.Sprintf("%g is out of range", f), "write multiples from 0, which is no bound, to 1e6"}
+		}
+	}
+	for name, n := range lengths(s) {
+		if n > maxOptions {
+			return &SpaceError{name, fmt.Sprintf("%d options are more than %d", n, maxOptions), "leave some out"}
+		}
+	}
+	return nil
+}
+
+// lengths yields the length of each list by the name of its dimension.
+func lengths(s *cssr.Space) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		_ = yield("placement", len(s.Placements)) && yield("chunks", len(s.Chunks)) && yield("backward", len(s.Backwards)) &&
+			yield("vocabulary", len(s.Vocabulary)) && yield("micro-batch size", len(s.MicroBatchSizes)) &&
+			yield("partition", len(s.Partitions)) && yield("recompute", len(s.Recompute)) && yield("types", len(s.Types)) &&
+			yield("traversal", len(s.Traversals)) && yield("group", len(s.Groups)) && yield("in flight", len(s.InFlight)) &&
+			yield("weights", len(s.Weights)) && yield("patience", len(s.Patience))
+	}
 }
 
 // resolve turns the rules of a draft into choices.
@@ -85,7 +134,8 @@ func (g *grid) resolve(ctx context.Context, d *draft) (cssr.Choices, error) {
 	case Fit:
 		return g.fit(ctx, c, modes)
 	case "even", "balanced":
-		err := g.cut(&c, d.partition)
+		cut, err := cssr.Cut(g.cfg, c, config.PartitionRule(d.partition))
+		c.Partition = cut
 		return c, err
 	}
 	return c, nil
@@ -120,7 +170,7 @@ func (g *grid) fit(ctx context.Context, c cssr.Choices, modes []network.Recomput
 			f.err = err
 			return
 		}
-		f.best, f.err = partition.Solve(ctx, p, partition.Options{Method: partition.DynamicProgram, MaxSteps: fitSteps, Plain: true})
+		f.best, f.err = leastLoad(ctx, p)
 	})
 	if f.err != nil {
 		return c, f.err
@@ -130,6 +180,25 @@ func (g *grid) fit(ctx context.Context, c cssr.Choices, modes []network.Recomput
 		c.Recompute = alike
 	}
 	return c, nil
+}
+
+// leastLoad solves a partition with as many micro-batches in flight as 1F1B has, and where
+// nothing fits with a single one. If that does not fit either no plan does: when a
+// micro-batch turns round, it holds the activations of all stages.
+func leastLoad(ctx context.Context, p *partition.Problem) (*partition.Result, error) {
+	o := partition.Options{Method: partition.DynamicProgram, MaxSteps: fitSteps, Plain: true}
+	best, err := partition.Solve(ctx, p, o)
+	var none *partition.InfeasibleError
+	if !errors.As(err, &none) {
+		return best, err
+	}
+	for s := range p.InFlight {
+		p.InFlight[s] = 1
+	}
+	if best, err = partition.Solve(ctx, p, o); errors.As(err, &none) {
+		return nil, &MemoryError{Reason: "no partition of the layers fits a single micro-batch"}
+	}
+	return best, err
 }
 
 // fitting is a partition that several shapes share.
@@ -144,27 +213,3 @@ const fitChunks = 2
 
 // fitSteps bounds the dynamic program for one partition, of which a tuning needs many.
 const fitSteps = 1 << 20
-
-// cut sets the partition that a rule gives.
-func (g *grid) cut(c *cssr.Choices, rule string) error {
-	deal, err := cssr.NewDeal(g.cfg, *c)
-	if err != nil {
-		return err
-	}
-	var cut network.Partition
-	if rule == "even" {
-		cut, err = network.EvenParts(deal.Parts, len(deal.Devices))
-	} else {
-		cut, err = network.BalancedParts(deal.Parts, len(deal.Devices), network.BalanceOptions{Recompute: everyStage(c.Recompute, len(deal.Devices))})
-	}
-	c.Partition = cut
-	return err
-}
-
-// everyStage returns an entry for each stage where one stands for all.
-func everyStage(modes []network.Recompute, stages int) []network.Recompute {
-	if len(modes) == 1 {
-		return slices.Repeat(modes, stages)
-	}
-	return modes
-}

@@ -181,7 +181,7 @@ func (s *shape) policyOf(d *draft) cssr.Policy {
 	if d.inFlight > 0 {
 		policy.InFlight = make([]int, len(s.depth))
 		for dev, depth := range s.depth {
-			policy.InFlight[dev] = max(1, int(math.Ceil(depth*d.inFlight)))
+			policy.InFlight[dev] = int(min(max(1, math.Ceil(depth*d.inFlight)), mostInFlight))
 		}
 	}
 	if d.patience > 0 {
@@ -189,6 +189,9 @@ func (s *shape) policyOf(d *draft) cssr.Policy {
 	}
 	return policy
 }
+
+// mostInFlight is a bound that bounds nothing.
+const mostInFlight = 1 << 30
 
 // MemoryError reports a shape that does not fit the memory limits.
 type MemoryError struct{ Reason string }
@@ -200,14 +203,21 @@ func unbuilt(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// tooTight reports whether an error says that memory does not suffice.
-func tooTight(err error) bool {
-	var tight *cssr.MemoryError
+// tooLarge reports whether an error proves that memory does not suffice.
+func tooLarge(err error) bool {
 	var none *MemoryError
+	return errors.As(err, &none)
+}
+
+// tight reports whether an error says that memory does not suffice, or that nothing was
+// found that fits: the decoder knows no order (no proof outside chains of stages), or no
+// partition fits as many micro-batches in flight as 1F1B has.
+func tight(err error) bool {
+	var order *cssr.MemoryError
 	var uncut *partition.InfeasibleError
 	var undecided *partition.UndecidedError
 	if unbuilt(err) {
 		return false
 	}
-	return errors.As(err, &tight) || errors.As(err, &none) || errors.As(err, &uncut) || errors.As(err, &undecided)
+	return tooLarge(err) || errors.As(err, &order) || errors.As(err, &uncut) || errors.As(err, &undecided)
 }

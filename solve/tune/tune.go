@@ -29,7 +29,8 @@ type Options struct {
 	Progress    func(Progress) // may be nil; called from one goroutine at a time
 
 	// Start is a point to compare with and to beat, which need not be of the space; nil:
-	// the configuration as it stands under the priorities of 1F1B.
+	// the configuration as it stands, see Result.ReferenceName. Its objective and its
+	// direction hold for all rows.
 	Start *cssr.Point
 }
 
@@ -44,15 +45,19 @@ type Progress struct {
 
 // Result is what a tuning found.
 type Result struct {
-	Rows      []Row // the best plan of each of the best shapes, in order; empty if nothing fits
-	Reference *Row  // of Options.Start; nil if that does not fit
+	Rows     []Row // the best plan of each of the best shapes, in order; empty if nothing fits
+	Fallback bool  // no plan of the space was found, and the only row is the reference
+
+	Reference     *Row   // of Options.Start; nil if that does not fit
+	ReferenceName string // such as "1f1b as configured"
 
 	Points    int // of the space, alike ones counted once
 	Shapes    int // of the space
 	Evaluated int // points decoded
 	Pruned    int // not decoded, of shapes whose floor is not below the best value found, hence never better
 	Refused   int // shapes that the configuration does not allow
-	TooLarge  int // shapes that memory does not allow
+	TooLarge  int // shapes that memory does not allow, by proof
+	NoOrder   int // shapes of which no order or partition was found that fits, without proof that there is none
 	Unbuilt   int // shapes that the context left no time for
 
 	Reason string // why there are no rows, or what ended the search
@@ -77,7 +82,7 @@ type Row struct {
 // as it stands for another reason than memory; else faults of the program.
 func Tune(ctx context.Context, cfg *config.Config, space cssr.Space, o Options) (*Result, error) {
 	o.Workers, o.Top = max(1, o.Workers), or0(o.Top, 10)
-	g, err := newGrid(cfg, space)
+	g, err := newGrid(cfg, space, o.Start)
 	if err != nil {
 		return nil, err
 	}
@@ -190,8 +195,10 @@ func (t *tuning) count() error {
 		switch {
 		case s.err == nil:
 			t.result.Points += t.g.policies(s)
-		case tooTight(s.err):
+		case tooLarge(s.err):
 			t.result.TooLarge++
+		case tight(s.err):
+			t.result.NoOrder++
 		case unbuilt(s.err):
 			t.result.Unbuilt++
 		default:
@@ -201,45 +208,6 @@ func (t *tuning) count() error {
 	}
 	if t.result.Refused == len(t.shapes) {
 		return fault
-	}
-	return nil
-}
-
-// refer finds the reference. A deadline does not stop it: it is the first plan.
-func (t *tuning) refer(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	if t.o.Start != nil {
-		p, err := cssr.Build(t.g.cfg, t.o.Start.Choices)
-		if err != nil {
-			return err
-		}
-		row, err := t.rowOf(ctx, newShape(nil, t.o.Start.Choices, p), *t.o.Start)
-		if err != nil && !tooTight(err) {
-			return err
-		}
-		t.result.Reference = row
-		return nil
-	}
-	fused := model.Fused
-	point := cssr.Point{Policy: cssr.Policy{Types: []string{"B", "I", "F", "W"}}}
-	for _, backward := range []*model.Mode{&fused, nil} {
-		point.Choices.Backward = backward
-		p, err := cssr.Build(t.g.cfg, point.Choices)
-		if err != nil {
-			continue
-		}
-		s := newShape(nil, point.Choices, p)
-		point.Policy = s.policyOf(&draft{policy: point.Policy, inFlight: 1})
-		row, err := t.rowOf(ctx, s, point)
-		switch {
-		case err == nil:
-			t.result.Reference = row
-			return nil
-		case tooTight(err):
-			return nil
-		default:
-			return err
-		}
 	}
 	return nil
 }
@@ -258,6 +226,7 @@ func (t *tuning) rowOf(ctx context.Context, s *shape, point cssr.Point) (*Row, e
 	if _, err := r.Offer(s.problem, outcome.Clone(), "cssr"); err != nil {
 		return nil, err
 	}
+	r.Rule = point.String()
 	return newRow(s.problem, point, r), nil
 }
 
@@ -294,18 +263,20 @@ func (t *tuning) explore(ctx context.Context) error {
 	return err
 }
 
-// settle sorts the rows, cuts them off, and says what was left out.
+// settle cuts the rows off, and says what was left out.
 func (t *tuning) settle(ctx context.Context) {
 	r := t.result
-	if len(r.Rows) == 0 && r.Reference != nil {
+	if r.Fallback = len(r.Rows) == 0 && r.Reference != nil; r.Fallback {
 		r.Rows = []Row{*r.Reference}
 	}
 	r.Rows = r.Rows[:min(len(r.Rows), t.o.Top)]
-	r.TooLarge = 0
+	r.TooLarge, r.NoOrder = 0, 0
 	for _, s := range t.shapes {
 		switch {
-		case tooTight(s.err):
+		case tooLarge(s.err):
 			r.TooLarge++
+		case tight(s.err):
+			r.NoOrder++
 		case s.err == nil && len(r.Rows) > 0 && s.floor >= r.Rows[0].Value:
 			r.Pruned += t.g.policies(s) - t.explorer.decoded(s)
 		}
@@ -313,18 +284,28 @@ func (t *tuning) settle(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 		r.Reason = solve.Ended(ctx)
-	case len(r.Rows) == 0 && r.TooLarge > 0:
+	case len(r.Rows) == 0:
 		r.Reason = t.lacking()
 	}
 }
 
-// lacking says what a space lacks of which no shape fits.
+// lacking says what a space lacks of which no plan was found.
 func (t *tuning) lacking() string {
+	text := fmt.Sprintf("memory allows none of %s", model.Plural(t.result.TooLarge, "shape"))
 	for _, s := range t.shapes {
 		var none *MemoryError
 		if errors.As(s.err, &none) {
-			return fmt.Sprintf("memory allows none of %s; of the first, %s", model.Plural(t.result.TooLarge, "shape"), none.Reason)
+			text += "; of the first, " + none.Reason
+			break
 		}
 	}
-	return fmt.Sprintf("memory allows none of %s", model.Plural(t.result.TooLarge, "shape"))
+	if n := t.result.NoOrder; n > 0 {
+		text += fmt.Sprintf("; of %s no order was found that fits, which is no proof that there is none", model.Plural(n, "other"))
+	}
+	return text
+}
+
+// Infeasible reports whether no shape of the space has a plan, by proof.
+func (r *Result) Infeasible() bool {
+	return len(r.Rows) == 0 && r.TooLarge > 0 && r.NoOrder == 0 && r.Unbuilt == 0
 }
