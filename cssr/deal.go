@@ -9,7 +9,7 @@ import (
 type Deal struct {
 	Parts   []network.Part
 	Cluster network.Cluster
-	Devices [][]int // by stage that a partition fills: where it sits
+	Devices [][]int // by stage that a partition fills: where it sits, on any route
 
 	MicroBatches int
 }
@@ -33,9 +33,16 @@ func NewDeal(cfg *config.Config, choices Choices) (*Deal, error) {
 	}
 	d := &Deal{Cluster: clusterOf(cfg.Cluster), MicroBatches: cfg.MicroBatches}
 	d.Cluster.LinkLatency = startUp(cfg)
-	if d.Devices, err = place(cfg, max(choices.SplitStages, 1)*cfg.Stages, choices.Placement); err != nil {
+	l := layout{chunks: max(choices.SplitStages, 1)}
+	first, err := place(cfg, l.chunks*cfg.Stages, choices.Placement)
+	if err != nil {
 		return nil, err
 	}
+	routes, err := l.routes(cfg, choices, first)
+	if err != nil {
+		return nil, err
+	}
+	d.Devices = united(routes)
 	net, err := Network(cfg.Model, len(cfg.Devices))
 	if err != nil {
 		return nil, refuseNetwork(cfg, err)

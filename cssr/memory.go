@@ -44,7 +44,7 @@ type MemoryError struct {
 func (e *MemoryError) Error() string {
 	what := "a single micro-batch needs"
 	if e.Barrier {
-		what = "the micro-batches that wait together need"
+		what = "a barrier keeps all micro-batches live, which together need"
 	}
 	return fmt.Sprintf("device %d: %s %d units of memory, the limit is %d", e.Device, what, e.Need, e.Limit)
 }

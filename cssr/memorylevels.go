@@ -68,6 +68,13 @@ func (b *barriers) init(p *model.Problem, level []int32) {
 // micro-batch.
 func (b *barriers) some() bool { return b.count > 1 || b.single }
 
+// across reports whether micro-batches hold memory of a device across a barrier.
+func (b *barriers) across(dev int) bool {
+	return slices.ContainsFunc(b.fresh[dev], func(routes []freshBatch) bool {
+		return slices.ContainsFunc(routes, func(f freshBatch) bool { return f.held > 0 })
+	})
+}
+
 // measureLevels is measure where there are barriers.
 func (m *memory) measureLevels(d *Decoder) error {
 	b := &m.barrier
@@ -85,7 +92,7 @@ func (m *memory) measureLevels(d *Decoder) error {
 	}
 	for dev, limit := range m.limit {
 		if need := d.p.Statics[dev] + m.needByLevel(d, int32(dev), -1); need > limit {
-			return &MemoryError{Device: dev, Need: need, Limit: limit, Barrier: true}
+			return &MemoryError{Device: dev, Need: need, Limit: limit, Barrier: b.across(dev)}
 		}
 	}
 	return nil

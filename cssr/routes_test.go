@@ -56,6 +56,28 @@ routes: [[0, 1], [[0, 1], 0]]
 	}
 }
 
+// TestDealOfRoutes: what a partition cuts sits on the devices of all routes.
+func TestDealOfRoutes(t *testing.T) {
+	const text = "devices: 3\nstages: 2\nmicro_batches: 2\nmodel: {kind: mlp, layers: 4, hidden: 8}\ncluster: {flops: 1e12, link_bandwidth: 1e9}\n"
+	for _, c := range []struct {
+		text    string
+		choices cssr.Choices
+		want    string
+	}{
+		{text + "placement: [0, 1]", cssr.Choices{}, "[[0] [1]]"},
+		{text + "routes: [[0, 1], [2, 1]]", cssr.Choices{}, "[[0 2] [1]]"},
+		{text + "placement: [0, 1]", cssr.Choices{Bidirectional: true}, "[[0 2] [1]]"},
+	} {
+		deal, err := cssr.NewDeal(decode(t, c.text), c.choices)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(deal.Devices); got != c.want {
+			t.Errorf("%s: stages sit on %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
 // TestRouteDelays checks that latencies which follow from the edges cover the pairs
 // of every route.
 func TestRouteDelays(t *testing.T) {

@@ -51,6 +51,22 @@ func TestBarrierNeedsAllActivations(t *testing.T) {
 	}
 }
 
+// TestStepKeepsNothingLive: where no micro-batch holds memory across a barrier, a limit
+// that is too low is too low for one alone.
+func TestStepKeepsNothingLive(t *testing.T) {
+	pl := modelgen.Pipeline(modelgen.Spec{Devices: 1, MicroBatches: 5, Activation: []model.Bytes{4}, Limit: []model.Bytes{3}})
+	pl.Operations = []model.Operation{{Name: "step", Letter: "STEP", Single: true, Duration: 1, Takes: 1, After: []model.Ref{{Kind: model.Backward}}}}
+	p, err := model.Compile(pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = cssr.NewDecoder(p).Decode(context.Background(), rule(t, &cssr.Policy{}, p), 0)
+	var memory *cssr.MemoryError
+	if !errors.As(err, &memory) || memory.Barrier || memory.Need != 4 {
+		t.Errorf("error %v, want that a single micro-batch needs 4", err)
+	}
+}
+
 // TestStepComesLast decodes an optimizer step of all devices behind all gradients.
 // It changes nothing before it.
 func TestStepComesLast(t *testing.T) {

@@ -26,7 +26,7 @@ func Compile(pl *Pipeline) (*Problem, error) {
 	if err := p.index(); err != nil {
 		return nil, pl.refuse(err)
 	}
-	if err := p.checkCycles(); err != nil {
+	if err := c.checkCycles(); err != nil {
 		return nil, pl.refuse(err)
 	}
 	if err := p.checkTotals(); err != nil {
@@ -93,6 +93,7 @@ type compiler struct {
 	sends map[edge]int32
 
 	operations [][]operationRows // by operation of the pipeline and route; of a Single one for all routes
+	implied    []impliedWait
 }
 
 // run appends all rows: those of one micro-batch each before the single ones.

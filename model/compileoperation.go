@@ -145,7 +145,7 @@ func (c *compiler) connectOperation(i int, o *Operation, route int) error {
 		c.wait(rows.row, rows.free, 0)
 	}
 	if !o.Single && o.Stage >= 0 && o.Takes != o.Gives {
-		c.borrow(o, rows, route)
+		c.borrow(i, rows, route)
 	}
 	return nil
 }
@@ -153,8 +153,8 @@ func (c *compiler) connectOperation(i int, o *Operation, route int) error {
 // borrow orders an operation that leaves the memory of its stage changed behind
 // the forward, which takes the activation, and before the last backward operation,
 // which gives back what is left.
-func (c *compiler) borrow(o *Operation, rows operationRows, route int) {
-	own := c.rows[o.Stage][route]
+func (c *compiler) borrow(i int, rows operationRows, route int) {
+	own := c.rows[c.pl.Operations[i].Stage][route]
 	first, last := rows.row, rows.row
 	if rows.alloc >= 0 {
 		first = rows.alloc
@@ -162,10 +162,19 @@ func (c *compiler) borrow(o *Operation, rows operationRows, route int) {
 	if rows.free >= 0 {
 		last = rows.free
 	}
-	c.wait(own.forward, first, 0)
+	c.imply(i, own.forward, first)
 	for _, q := range own.last() {
-		c.wait(last, q, 0)
+		c.imply(i, last, q)
 	}
+}
+
+// imply makes consumer wait for producer by a rule about operation i, unless the
+// operation says so itself.
+func (c *compiler) imply(i int, producer, consumer int32) {
+	if !slices.ContainsFunc(c.p.Rows[consumer].Preds, func(q Pred) bool { return q.Row == producer }) {
+		c.implied = append(c.implied, impliedWait{i, producer, consumer})
+	}
+	c.wait(producer, consumer, 0)
 }
 
 // last returns the rows that give back what a stage holds for a micro-batch, one
@@ -297,28 +306,4 @@ func (c *compiler) hint(w Ref) string {
 		return "beside no stage there is " + strings.Join(has, ", ")
 	}
 	return fmt.Sprintf("stage %d has %s", w.Stage, strings.Join(has, ", "))
-}
-
-// checkCycles tests that the operations of a pipeline do not wait for each other.
-func (p *Problem) checkCycles() error {
-	if len(p.Pipeline.Operations) == 0 {
-		return nil
-	}
-	order := p.RowOrder(nil)
-	if len(order) == len(p.Rows) {
-		return nil
-	}
-	ordered := make([]bool, len(p.Rows))
-	for _, r := range order {
-		ordered[r] = true
-	}
-	for i := range p.Pipeline.Operations {
-		o := &p.Pipeline.Operations[i]
-		for r := range p.Rows {
-			if row := &p.Rows[r]; !ordered[r] && row.Stage == o.Stage && p.Kinds[row.Kind].Name == o.Name {
-				return &OperationError{i, o.Name, o.label() + " waits for itself, by way of what it waits for", "take one of the waits out"}
-			}
-		}
-	}
-	return fmt.Errorf("the operations wait for each other")
 }

@@ -155,6 +155,11 @@ func TestOperationErrors(t *testing.T) {
 		{func(o *model.Operation) { o.After[0].Kind = "forwards" }, "operation 0 (extra): there is no forwards of stage 0; stage 0 has forward, backward_input, backward_weight, extra"},
 		{func(o *model.Operation) { o.After[0].Stage = 7 }, "operation 0 (extra): it names stage 7; the stages are 0 to 1, -1 is none"},
 		{func(o *model.Operation) { o.Before = []model.Ref{{Kind: "forward", Stage: 0}} }, "operation 0 (extra): extra of stage 0 waits for itself, by way of what it waits for; take one of the waits out"},
+		{func(o *model.Operation) { o.Takes, o.Before = 2, []model.Ref{{Kind: "forward", Stage: 0}} }, "operation 0 (extra): extra of stage 0 waits for itself, by way of what it waits for; take one of the waits out"},
+		{func(o *model.Operation) {
+			o.Takes, o.After, o.Before = 2, nil, []model.Ref{{Kind: "forward", Stage: 0}}
+		}, "operation 0 (extra): extra of stage 0 takes more than it gives, so it runs after the forward of its stage and before its last backward, but by the waits it cannot; make both equal, or let it run in between"},
+		{func(o *model.Operation) { o.Takes, o.After = 1, []model.Ref{{Kind: "backward", Stage: 0}} }, "operation 0 (extra): extra of stage 0 takes more than it gives, so it runs after the forward of its stage and before its last backward, but by the waits it cannot; make both equal, or let it run in between"},
 	} {
 		pl := modelgen.Pipeline(modelgen.Spec{Devices: 2, MicroBatches: 2})
 		o := model.Operation{Name: "extra", Letter: "X", Duration: 1, After: []model.Ref{{Kind: "forward", Stage: 0}}}
@@ -164,5 +169,24 @@ func TestOperationErrors(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
+	}
+}
+
+// TestRefusedBorrowing: what gives back memory early on an engine cannot do so before
+// the forward has taken it, nor by way of another operation.
+func TestRefusedBorrowing(t *testing.T) {
+	pl := modelgen.Pipeline(modelgen.Spec{Devices: 2, MicroBatches: 2, Activation: []model.Bytes{3}})
+	pl.Devices = append(pl.Devices, model.Device{Name: "copy", Engine: true, Limit: model.Unlimited})
+	pl.Operations = []model.Operation{
+		{Name: "offload", Letter: "O", Devices: []int{2}, Duration: 1, Gives: 1, Before: []model.Ref{{Kind: "fence", Stage: 0}}},
+		{Name: "fence", Letter: "X", Duration: 1, Before: []model.Ref{{Kind: "forward", Stage: 0}}},
+	}
+	const want = "operation 0 (offload): offload of stage 0 takes less than it gives, so it runs after the forward of its stage and before its last backward, but by the waits it cannot; make both equal, or let it run in between"
+	if _, err := model.Compile(pl); err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	pl.Operations[0].Gives = 0
+	if _, err := model.Compile(pl); err != nil {
+		t.Errorf("without memory: %v", err)
 	}
 }

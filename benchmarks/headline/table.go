@@ -33,7 +33,7 @@ func printReports(w io.Writer, list []*report) {
 
 const notes = `time s   predicted time of an iteration; ratio: time / time of FlexPipe under the same limit
 load     work of the busiest device for a micro-batch; peak: the device that holds most
-no plan  proved: none fits into the memory; -: this planner has none that fits, or needs a chain
+no plan  proved for each of its cuts of the layers; -: none that fits was found, or it needs a chain
 All times are predicted from counted operations at an assumed rate of the devices, none is measured.
 The paper is arXiv:2510.05112. Its figures are the largest ratios that it measured, on networks and
 machines of its own. They stand here for comparison; nothing here reproduces them.

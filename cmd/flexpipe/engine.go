@@ -40,8 +40,9 @@ func engineOf(c *cli.Context) (mode portfolio.Mode, engine string, err error) {
 	return modes[word], engine, err
 }
 
-// refusal says what to do about an engine that cannot take a problem.
-func refusal(problem *model.Problem, err error) error {
+// refusal says what to do about an engine that cannot take a problem; named is what
+// --engine says, "" without it.
+func refusal(problem *model.Problem, named string, err error) error {
 	var feature *solve.FeatureError
 	if !errors.As(err, &feature) {
 		return err
@@ -52,7 +53,10 @@ func refusal(problem *model.Problem, err error) error {
 			can = append(can, e.Name())
 		}
 	}
-	remedy := "use --mode auto without --engine"
+	remedy := "use --mode auto"
+	if named != "" {
+		remedy += " without --engine"
+	}
 	if len(can) > 0 {
 		remedy += ", or --engine " + joined(can, "or") + ", which can"
 	}

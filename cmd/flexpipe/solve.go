@@ -209,7 +209,7 @@ func (p *program) plan(ctx context.Context, a *answer) (err error) {
 	}
 	r, err := portfolio.Solve(limited, a.problem, options)
 	if err != nil {
-		return refusal(a.problem, err)
+		return refusal(a.problem, o.engine, err)
 	}
 	switch {
 	case r.Status == solve.Feasible && limited.Err() != nil:

@@ -64,11 +64,15 @@ func (e *ConfigError) Error() string { return "partition: " + e.Problem }
 // count with what they hold on each, and their work, which is the same on all, not at
 // all.
 //
-// Errors: a [*ConfigError] for a network of several chains, with a gang, with numbers
-// that are too fine, or with idle devices; else those of [cssr.NewDeal].
+// Errors: a [*ConfigError] for a network of several chains, with several routes, with a
+// gang, with numbers that are too fine, or with idle devices; else those of
+// [cssr.NewDeal].
 func FromConfig(cfg *config.Config, choices cssr.Choices, recompute []network.Recompute) (*Problem, error) {
 	if cfg.Model == nil {
 		return nil, &ConfigError{"the configuration lists costs of stages; give a model, of which layers can be cut"}
+	}
+	if len(cfg.Routes) > 1 || choices.Bidirectional {
+		return nil, &ConfigError{"stages have replicas on several routes; give one route"}
 	}
 	deal, err := cssr.NewDeal(cfg, choices)
 	if err != nil {

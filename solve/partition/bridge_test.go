@@ -91,8 +91,17 @@ func TestSlowDevice(t *testing.T) {
 }
 
 func TestFromConfigErrors(t *testing.T) {
+	refuse := func(name, text string, choices cssr.Choices) {
+		_, err := partition.FromConfig(decode(t, text), choices, nil)
+		var e *partition.ConfigError
+		if !errors.As(err, &e) {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+	refuse("two directions", document, cssr.Choices{Bidirectional: true})
 	for name, text := range map[string]string{
-		"costs": "version: 1\ndevices: 2\nmicro_batches: 2\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}\n",
+		"routes": document + "routes: [linear, [2, 1, 0]]\n",
+		"costs":  "version: 1\ndevices: 2\nmicro_batches: 2\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}\n",
 		"gang": `
 version: 1
 devices: 2
@@ -103,10 +112,6 @@ model: {kind: mlp, layers: 12, hidden: 1024}
 cluster: {flops: 100e12, link_bandwidth: 25e9}
 `,
 	} {
-		_, err := partition.FromConfig(decode(t, text), cssr.Choices{}, nil)
-		var e *partition.ConfigError
-		if !errors.As(err, &e) {
-			t.Errorf("%s: error is %v", name, err)
-		}
+		refuse(name, text, cssr.Choices{})
 	}
 }

@@ -199,8 +199,12 @@ func search(ctx context.Context, p *model.Problem, o *Options, r *solve.Result, 
 	var memory *cssr.MemoryError
 	switch {
 	case errors.As(err, &memory):
-		r.Reason = fmt.Sprintf("the heuristics found no order that fits: a single micro-batch needs %s on %s, whose limit is %s; this is no proof that there is none",
-			p.Pipeline.MemoryUnit.SizeUp(int64(memory.Need)), p.DeviceName(memory.Device), p.FormatMemory(memory.Limit))
+		needs := "a single micro-batch needs"
+		if memory.Barrier {
+			needs = "a barrier keeps all micro-batches live, which together need"
+		}
+		r.Reason = fmt.Sprintf("the heuristics found no order that fits: %s %s on %s, whose limit is %s; this is no proof that there is none",
+			needs, p.Pipeline.MemoryUnit.SizeUp(int64(memory.Need)), p.DeviceName(memory.Device), p.FormatMemory(memory.Limit))
 		return nil
 	case errors.Is(err, context.Canceled):
 		r.Reason = "interrupted before the first plan"

@@ -40,6 +40,19 @@ func either(limit model.Bytes) *model.Problem {
 	return p
 }
 
+// fenced is either with a barrier between its forwards and its backwards on device 0.
+func fenced(limit model.Bytes) *model.Problem {
+	pl := either(limit).Pipeline
+	pl.Operations = []model.Operation{{Name: "fence", Letter: "X", Stage: -1, Devices: []int{0}, Single: true,
+		After:  []model.Ref{{Kind: "forward", Stage: 0}, {Kind: "forward", Stage: 1}},
+		Before: []model.Ref{{Kind: model.Backward, Stage: 0}, {Kind: model.Backward, Stage: 1}}}}
+	p, err := model.Compile(pl)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 // patience is far more than any of the searches takes that have to end by themselves.
 const patience = time.Minute
 
@@ -65,7 +78,8 @@ func TestStatuses(t *testing.T) {
 		{"a device is too small", small, portfolio.Options{}, solve.Infeasible, solve.BoundProof, "bound", "device 1"},
 		{"no order fits", either(4), portfolio.Options{}, solve.Infeasible, solve.CheckedProof, "lcg", "every order"},
 		{"no order fits, unchecked", either(4), portfolio.Options{Unchecked: true}, solve.Infeasible, solve.SearchProof, "lcg", "every order"},
-		{"no order is found", either(4), portfolio.Options{Mode: portfolio.Heuristic}, solve.Unknown, solve.NoProof, "", "no proof"},
+		{"no order is found", either(4), portfolio.Options{Mode: portfolio.Heuristic}, solve.Unknown, solve.NoProof, "", "a single micro-batch needs 5 on device 0, whose limit is 4; this is no proof"},
+		{"no order is found behind a barrier", fenced(8), portfolio.Options{Mode: portfolio.Heuristic}, solve.Unknown, solve.NoProof, "", "a barrier keeps all micro-batches live, which together need 9 on device 0, whose limit is 8; this is no proof"},
 		{"too large", modelgen.Unit(4096, 65536), portfolio.Options{}, solve.Unknown, solve.NoProof, "", "805306368 operations"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
