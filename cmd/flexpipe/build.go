@@ -99,7 +99,12 @@ func (p *program) build(c *cli.Context) error {
 		return err
 	}
 	if script.Request.Tune != nil {
-		return script.Explain(script.At("tune", inScript(p.tuneScript(ctx, script.Request, &o))))
+		err := p.tuneScript(ctx, script.Request, &o)
+		var exit *exitError
+		if err == nil || errors.As(err, &exit) {
+			return err
+		}
+		return script.Explain(script.At("tune", inScript(err)))
 	}
 	b := building{program: p, script: script, options: o}
 	a, err := b.answer(ctx)
