@@ -165,6 +165,17 @@ func (s *Spec) Objective(name string) *Spec {
 	return s
 }
 
+// Take sets all choices and priorities to those of a point in text form, see [ParsePoint].
+func (s *Spec) Take(point string) *Spec {
+	if s.err != nil {
+		return s
+	}
+	if s.request.Point, s.err = ParsePoint(point); s.err != nil {
+		return s
+	}
+	return s.check().lay()
+}
+
 // Prefer ranks the computation types, the most urgent first, by letter or name.
 func (s *Spec) Prefer(types ...string) *Spec { return s.PreferIn(AnyActor, AnyPhase, types...) }
 

@@ -33,6 +33,7 @@ func (p *program) tuneCommand() *cli.Command {
 		list("recompute", "of recomputations: configured, fit, none, selective, full"),
 		list("vocabulary", "of ways to share embedding and head: none, stage, passes"),
 		list("micro-batch-size", "of sizes; the batch stays as it is"),
+		&cli.StringFlag{Name: "script", TakesFile: true, Usage: "write a script of the best plan to this `FILE`, for flexpipe build"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: "draw the best plan also with --quiet"},
 	}
 	return &cli.Command{
@@ -49,7 +50,9 @@ type tuneOptions struct {
 	search
 	space   cssr.Space
 	options tune.Options
-	plan    string
+	plan    string // file to write
+	script  string // file to write
+	config  string // file that was read
 	json    bool
 	gantt   bool
 	quiet   bool
@@ -80,8 +83,22 @@ func (p *program) tuneOptions(c *cli.Context) (o tuneOptions, err error) {
 	if o.json && o.plan == standard {
 		return o, errors.New("--json and -o - both want standard output; write to a file")
 	}
-	if o.plan != "" {
-		return o, canWrite(o.plan)
+	if o.script, err = fileOf(c, "script"); err != nil {
+		return o, err
+	}
+	switch {
+	case o.script == standard && (o.json || o.plan == standard):
+		return o, errors.New("--script - and another output both want standard output; write to a file")
+	case o.script != "" && sameFile(o.script, o.plan):
+		return o, errors.New("-o and --script both want the same file; choose another name for one of them")
+	}
+	for _, name := range []string{o.plan, o.script} {
+		if name == "" {
+			continue
+		}
+		if err := canWrite(name); err != nil {
+			return o, err
+		}
 	}
 	return o, nil
 }
@@ -125,8 +142,11 @@ func (p *program) tune(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.notInput(o.plan); err != nil {
+	if err := p.notInput(o.plan, o.script); err != nil {
 		return err
+	}
+	if o.config = name; name == standard && o.script != "" {
+		return errors.New("--script names the configuration, and that came from standard input; give it as a file")
 	}
 	ctx, stop := p.interruptible(c.Context)
 	defer stop()
@@ -196,11 +216,16 @@ func (p *program) answerTuning(t *tuned) error {
 			return err
 		}
 	}
+	if len(t.result.Rows) > 0 && o.script != "" {
+		if err := p.write(o.script, t.script); err != nil {
+			return err
+		}
+	}
 	content := t.text
 	if o.json {
 		content = func(w io.Writer) error { return writeJSON(w, t.json()) }
 	}
-	if o.plan == standard {
+	if o.plan == standard || o.script == standard {
 		if !o.quiet {
 			if err := content(p.err); err != nil {
 				return err

@@ -244,17 +244,20 @@ func (t *tuned) sentence(best, reference *tune.Row) string {
 		return t.reference() + " is as fast"
 	}
 	unit := best.Problem.TimeUnit().Plural()
-	var changes []string
+	var less, more []string
 	for _, line := range tune.Parts() {
 		saved := line.Amount(reference.Account) - line.Amount(best.Account)
 		switch {
 		case saved > total/20:
-			changes = append(changes, fmt.Sprintf("%s %s less %s", decimal(saved), unit, line.Name))
+			less = append(less, fmt.Sprintf("%s %s less %s", decimal(saved), unit, line.Name))
 		case saved < -total/20:
-			changes = append(changes, fmt.Sprintf("%s %s more %s", decimal(-saved), unit, line.Name))
+			more = append(more, fmt.Sprintf("%s %s more %s", decimal(-saved), unit, line.Name))
 		}
 	}
-	text := fmt.Sprintf("%.2f times as fast as %s: %s", reference.Value/best.Value, t.reference(), joined(changes, "and"))
+	text := fmt.Sprintf("%.2f times as fast as %s: %s", reference.Value/best.Value, t.reference(), joined(less, "and"))
+	if more != nil {
+		text += ", against " + joined(more, "and")
+	}
 	spread := func(a tune.Account) float64 {
 		if a.Average == 0 {
 			return 1

@@ -64,7 +64,7 @@ func (c *call) unpack(p ...any) error { return unpack(c.builtin, c.args, c.kwarg
 // methods are the methods by name.
 var methods = map[string]method{
 	"place": (*pipeline).place, "bidirectional": (*pipeline).bidirectional, "backward": (*pipeline).backward, "objective": (*pipeline).objective,
-	"partition": (*pipeline).partition, "recompute": (*pipeline).recompute,
+	"point": (*pipeline).point, "partition": (*pipeline).partition, "recompute": (*pipeline).recompute,
 	"prefer": (*pipeline).prefer, "traverse": (*pipeline).traverse, "in_flight": (*pipeline).inFlight,
 	"memory": (*pipeline).memory, "weights": (*pipeline).weights, "patience": (*pipeline).patience,
 	"operation": (*pipeline).operation, "order": (*pipeline).order, "schedule": (*pipeline).schedule,

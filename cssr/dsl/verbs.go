@@ -75,6 +75,22 @@ func (p *pipeline) objective(c *call) (starlark.Value, error) {
 	return nil, nil
 }
 
+// point is p.point(text): the choices and priorities of a point in one line, as tune
+// prints it.
+func (p *pipeline) point(c *call) (starlark.Value, error) {
+	var text string
+	if err := c.unpack("text", &text); err != nil {
+		return nil, err
+	}
+	for _, word := range strings.Fields(text) {
+		key, _, _ := strings.Cut(word, "=")
+		p.note(c.site.argument("text", 1), key)
+	}
+	p.note(c.site.argument("text", 1), "point")
+	p.spec.Take(text)
+	return nil, nil
+}
+
 // partition is p.partition(layers): the key partition of the configuration.
 func (p *pipeline) partition(c *call) (starlark.Value, error) { return p.set(c, "partition", "layers") }
 

@@ -333,9 +333,15 @@ func vocabularyOf(cfg *config.Config) []string {
 
 // sizesOf lists micro-batch sizes that divide the batch of an iteration: that of
 // the configuration, halves and doubles.
+//
+// A contrastive loss compares the samples of a micro-batch, so its size is a part of what
+// is trained and not the tuner's to change unasked.
 func sizesOf(cfg *config.Config) []int {
 	size := cfg.Model.MicroBatchSize
 	sizes := []int{size}
+	if cfg.Model.Loss == config.Contrastive {
+		return sizes
+	}
 	for _, other := range []int{size / 2, 2 * size, 4 * size} {
 		if other > 0 && cfg.GlobalBatch > 0 && cfg.GlobalBatch%other == 0 && other != size {
 			sizes = append(sizes, other)

@@ -44,7 +44,7 @@ func (g *grid) buildShape(ctx context.Context, at coordinates) *shape {
 func newShape(at coordinates, choices cssr.Choices, p *model.Problem) *shape {
 	s := &shape{at: at, choices: choices, problem: p}
 	if no := bound.Infeasible(p); no != nil {
-		s.err = &MemoryError{Reason: no.Reason}
+		s.err = &MemoryError{Reason: no.Reason, Excess: float64(no.Need) / float64(max(1, no.Limit))}
 		return s
 	}
 	s.depth, s.floor = make([]float64, p.NumDevices()), inUnit(p, floor(p))
@@ -194,7 +194,10 @@ func (s *shape) policyOf(d *draft) cssr.Policy {
 const mostInFlight = 1 << 30
 
 // MemoryError reports a shape that does not fit the memory limits.
-type MemoryError struct{ Reason string }
+type MemoryError struct {
+	Reason string
+	Excess float64 // what is needed over the limit of the device where most is lacking; 0 if not known
+}
 
 func (e *MemoryError) Error() string { return e.Reason }
 

@@ -292,12 +292,15 @@ func (t *tuning) settle(ctx context.Context) {
 // lacking says what a space lacks of which no plan was found.
 func (t *tuning) lacking() string {
 	text := fmt.Sprintf("memory allows none of %s", model.Plural(t.result.TooLarge, "shape"))
+	var least *MemoryError
 	for _, s := range t.shapes {
 		var none *MemoryError
-		if errors.As(s.err, &none) {
-			text += "; of the first, " + none.Reason
-			break
+		if errors.As(s.err, &none) && none.Excess > 0 && (least == nil || none.Excess < least.Excess) {
+			least = none
 		}
+	}
+	if least != nil {
+		text += "; of the one that lacks least, " + least.Reason
 	}
 	if n := t.result.NoOrder; n > 0 {
 		text += fmt.Sprintf("; of %s no order was found that fits, which is no proof that there is none", model.Plural(n, "other"))
