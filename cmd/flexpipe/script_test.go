@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -25,9 +27,10 @@ func TestMain(m *testing.M) {
 // TestScripts runs the transcripts of every command. Beside the commands of
 // testscript they use
 //
-//	exits CODE command args...   run a command, which must end with that code
-//	json FILE path value         compare a value of a JSON file (or stdout) as it is written
-//	untimed FILE NEW             copy a file (or stdout) without measured times and the work of searches
+//	exits CODE command args...      run a command, which must end with that code
+//	interrupted RE command args...  interrupt a command so late that its output matches
+//	json FILE path value            compare a value of a JSON file (or stdout) as it is written
+//	untimed FILE NEW                copy a file (or stdout) without measured times and the work of searches
 //
 // The flag -update rewrites the files that cmp compares with.
 func TestScripts(t *testing.T) {
@@ -44,7 +47,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("EXAMPLES", examples)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "json": jsonValue, "untimed": untimed},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "interrupted": interrupted, "json": jsonValue, "untimed": untimed,
+		},
 	})
 }
 
@@ -65,6 +70,60 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+// How long interrupted lets a command run, in its first and in its last attempt.
+const (
+	firstPatience = 250 * time.Millisecond
+	lastPatience  = 2 * time.Minute
+)
+
+// interrupted runs a command again and again, each time for twice as long before it
+// interrupts it, until what it prints in answer matches: how long the command takes to
+// get there depends on the machine and on what else runs there.
+func interrupted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: interrupted RE command args...")
+	}
+	want, err := regexp.Compile(args[0])
+	ts.Check(err)
+	for patience := firstPatience; patience <= lastPatience; patience *= 2 {
+		out, messages, ended := interruptAfter(ts, patience, args[1:])
+		if ended != nil {
+			ts.Fatalf("%v ended before it was interrupted: %v\n%s%s", args[1:], ended, out, messages)
+		}
+		if want.Match(out) {
+			ts.Stdout().Write(out)
+			ts.Stderr().Write(messages)
+			return
+		}
+	}
+	ts.Fatalf("%v prints nothing that matches %q", args[1:], args[0])
+}
+
+// interruptAfter interrupts a command and returns what it prints; ended is how it ended
+// if it did so before. A command that ends with an error prints nothing.
+func interruptAfter(ts *testscript.TestScript, patience time.Duration, args []string) (out, messages []byte, ended *os.ProcessState) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &stdout, &stderr
+	signalled := false
+	cmd.Cancel = func() error {
+		signalled = true
+		return cmd.Process.Signal(os.Interrupt)
+	}
+	cmd.WaitDelay = time.Minute // then it is killed
+	ts.Check(cmd.Start())
+	cmd.Wait() // its error tells that the command was interrupted
+	switch {
+	case !signalled:
+		return stdout.Bytes(), stderr.Bytes(), cmd.ProcessState
+	case !cmd.ProcessState.Success():
+		return nil, nil, nil
+	}
+	return stdout.Bytes(), stderr.Bytes(), nil
 }
 
 func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
