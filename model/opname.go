@@ -125,11 +125,13 @@ func (n *Namer) row(stage int, kind Kind, to, route int) int32 {
 	return -1
 }
 
-// letters lists the letters of all kinds.
+// letters lists the letters of all kinds; transfers are operations only if they block.
 func (n *Namer) letters() string {
 	var all []string
-	for _, k := range n.p.Kinds {
-		all = append(all, k.Letter)
+	for k := range n.p.Kinds {
+		if n.p.Pipeline.Blocking || !Kind(k).IsTransfer() {
+			all = append(all, n.p.Kinds[k].Letter)
+		}
 	}
 	return strings.Join(all, ", ")
 }
