@@ -38,6 +38,7 @@ type memory struct {
 type MemoryError struct {
 	Device      int
 	Need, Limit model.Bytes
+	Unit        model.Unit // of these amounts
 	Barrier     bool
 }
 
@@ -46,7 +47,7 @@ func (e *MemoryError) Error() string {
 	if e.Barrier {
 		what = "a barrier keeps all micro-batches live, which together need"
 	}
-	return fmt.Sprintf("device %d: %s %d units of memory, the limit is %d", e.Device, what, e.Need, e.Limit)
+	return fmt.Sprintf("device %d: %s %s, the memory limit is %s", e.Device, what, e.Unit.SizeUp(int64(e.Need)), e.Unit.Size(int64(e.Limit)))
 }
 
 func (m *memory) init(p *model.Problem, level []int32) {
@@ -104,7 +105,7 @@ func (m *memory) measure(d *Decoder) error {
 			m.fresh[dev] = max(m.fresh[dev], m.freshNeed(d, dev, route))
 		}
 		if need := d.p.Statics[dev] + m.fresh[dev]; need > m.limit[dev] {
-			return &MemoryError{Device: dev, Need: need, Limit: m.limit[dev]}
+			return &MemoryError{Device: dev, Need: need, Limit: m.limit[dev], Unit: d.p.Pipeline.MemoryUnit}
 		}
 	}
 	return nil

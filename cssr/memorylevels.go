@@ -92,7 +92,7 @@ func (m *memory) measureLevels(d *Decoder) error {
 	}
 	for dev, limit := range m.limit {
 		if need := d.p.Statics[dev] + m.needByLevel(d, int32(dev), -1); need > limit {
-			return &MemoryError{Device: dev, Need: need, Limit: limit, Barrier: b.across(dev)}
+			return &MemoryError{Device: dev, Need: need, Limit: limit, Unit: d.p.Pipeline.MemoryUnit, Barrier: b.across(dev)}
 		}
 	}
 	return nil

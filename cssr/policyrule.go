@@ -106,7 +106,9 @@ func (r *resolver) kind(key, name string) (model.Kind, error) {
 		if name == info.Letter || name == info.Name {
 			return model.Kind(k), nil
 		}
-		words = append(words, info.Name)
+		if r.p.Pipeline.Blocking || !model.Kind(k).IsTransfer() {
+			words = append(words, info.Name)
+		}
 	}
 	remedy := "the problem has " + strings.Join(words, ", ")
 	if near := model.Nearest(name, words); near != "" {

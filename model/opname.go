@@ -125,11 +125,13 @@ func (n *Namer) row(stage int, kind Kind, to, route int) int32 {
 	return -1
 }
 
-// letters lists the letters of all kinds.
+// letters lists the letters of all kinds; transfers are operations only if they block.
 func (n *Namer) letters() string {
 	var all []string
-	for _, k := range n.p.Kinds {
-		all = append(all, k.Letter)
+	for k := range n.p.Kinds {
+		if n.p.Pipeline.Blocking || !Kind(k).IsTransfer() {
+			all = append(all, n.p.Kinds[k].Letter)
+		}
 	}
 	return strings.Join(all, ", ")
 }
@@ -142,8 +144,19 @@ func (n *Namer) lacks(name opName, kind Kind, row int32) string {
 		return "the micro-batch is missing"
 	case row >= 0:
 		return fmt.Sprintf("%s runs once for the iteration and has no micro-batch", name.letter)
+	}
+	like := n.like(name, kind)
+	switch {
+	case like == "" && (name.stage < 0 || kind.IsTransfer()):
+		return "no stage has " + name.letter
+	case name.stage < 0 && name.to >= 0:
+		return "write the stage that sends, too, as in " + like
+	case name.stage < 0:
+		return "write the stage too, as in " + like
 	case name.to >= 0:
 		return fmt.Sprintf("there is no such transfer from stage %d to stage %d", name.stage, name.to)
+	case kind.IsTransfer():
+		return "a transfer names its receiver, such as " + like
 	}
 	var has []string
 	for k := range n.p.Kinds {
@@ -151,10 +164,26 @@ func (n *Namer) lacks(name opName, kind Kind, row int32) string {
 			has = append(has, n.p.Kinds[k].Letter)
 		}
 	}
-	if kind.IsTransfer() {
-		return fmt.Sprintf("a transfer names its receiver, such as %d%s%d>%d", name.stage, name.letter, max(name.microBatch, 0), name.stage+1)
-	}
 	return fmt.Sprintf("stage %d has no %s; it has %s", name.stage, name.letter, strings.Join(has, ", "))
+}
+
+// like returns the name of an operation of a kind, of the stage and the micro-batch of
+// a name if there is one; "" if no stage has the kind.
+func (n *Namer) like(name opName, kind Kind) string {
+	microBatch, found := max(name.microBatch, 0), -1
+	for r := range n.p.Rows {
+		row := &n.p.Rows[r]
+		if row.Kind != kind || row.Stage < 0 || !row.Single && row.Route != n.route(microBatch) {
+			continue
+		}
+		if found < 0 || row.Stage == name.stage && n.p.Rows[found].Stage != name.stage {
+			found = r
+		}
+	}
+	if found < 0 {
+		return ""
+	}
+	return n.p.Name(n.p.Op(found, microBatch))
 }
 
 // move returns the operation that does for another micro-batch what op does for

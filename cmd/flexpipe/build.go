@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,6 +149,9 @@ func (p *program) runScript(ctx context.Context, name string, o *buildOptions) (
 	if err != nil && errors.Is(err, errInterrupted) {
 		return nil, &exitError{exitLimit, err}
 	}
+	if err != nil && namesConfig(name) {
+		return nil, &placedError{displayName(name), errors.New("this is a configuration, no script; use flexpipe solve, or --config beside a script")}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +159,12 @@ func (p *program) runScript(ctx context.Context, name string, o *buildOptions) (
 		p.note(o.quiet, "warning: %s", script.Warning(w))
 	}
 	return script, nil
+}
+
+// namesConfig reports whether a file that is no sound script is a configuration by its
+// name.
+func namesConfig(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
 // building carries out the request of a script.

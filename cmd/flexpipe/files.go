@@ -35,6 +35,11 @@ func (p *program) loadConfig(name string, quiet bool) (*config.Config, error) {
 	name = displayName(name)
 	var input bytes.Buffer // what standard input held, as far as it was read
 	cfg, err := config.Load(inputFS{io.TeeReader(p.in, &input)}, filepath.ToSlash(name))
+	var wrong config.Errors
+	var one *config.Error
+	if (errors.As(err, &wrong) || errors.As(err, &one)) && filepath.Ext(name) == ".star" {
+		return nil, &placedError{name, errors.New("this is a script, no configuration; use flexpipe build")}
+	}
 	if err != nil && isPlan(beginning(name, &input)) {
 		return nil, &placedError{name, errors.New("this is a plan file, no configuration; use flexpipe check or show")}
 	}

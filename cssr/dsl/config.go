@@ -27,9 +27,9 @@ func (r *run) config(thread *starlark.Thread, b *starlark.Builtin, args starlark
 		if !path.IsAbs(name) {
 			name = path.Join(path.Dir(r.name), name)
 		}
-		return r.load(thread, name, kwargs)
+		return r.load(thread, name, kwargs, "name a file relative to the script")
 	case r.Config != "":
-		return r.load(thread, r.Config, nil)
+		return r.load(thread, r.Config, nil, "the name after --config is relative to the current folder, not to the script")
 	case len(kwargs) == 0:
 		return nil, &fault{problem: "there is no configuration: config() has neither a path nor keys",
 			remedy: "name a file, give keys such as devices = 4 to start from, or run the script with --config FILE"}
@@ -45,15 +45,15 @@ func (r *run) fromKeys(thread *starlark.Thread, b *starlark.Builtin, args starla
 	return r.newPipeline(thread, config.Source{FS: r.FS, Name: r.name}, kwargs)
 }
 
-// load makes a pipeline of a file and keys.
-func (r *run) load(thread *starlark.Thread, name string, kwargs []starlark.Tuple) (starlark.Value, error) {
+// load makes a pipeline of a file and keys. The remedy is for a file that cannot be read.
+func (r *run) load(thread *starlark.Thread, name string, kwargs []starlark.Tuple, remedy string) (starlark.Value, error) {
 	data, err := r.read(name)
 	if err != nil {
 		problem := err
 		if path := (*fs.PathError)(nil); errors.As(err, &path) {
-			problem = path.Err // the name stands in the script
+			problem = path.Err // the message names the file already
 		}
-		return nil, &fault{index: 1, problem: "the configuration cannot be read: " + problem.Error(), remedy: "name a file relative to the script", cause: err}
+		return nil, &fault{index: 1, problem: "the configuration " + name + " cannot be read: " + problem.Error(), remedy: remedy, cause: err}
 	}
 	return r.newPipeline(thread, config.Source{FS: r.FS, Name: name, Data: data}, kwargs)
 }
@@ -159,5 +159,5 @@ func parse(s Setting, standard starlark.Value) (starlark.Value, error) {
 		}
 		return nil, refuse("true or false")
 	}
-	return nil, &fault{arg: "default", index: 2, problem: "a " + standard.Type() + " cannot come from the command line", remedy: "use a number, a text, True or False as default"}
+	return nil, &fault{arg: "default", index: 2, problem: article(standard.Type()) + " cannot come from the command line", remedy: "use a number, a text, True or False as default"}
 }

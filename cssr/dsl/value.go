@@ -47,7 +47,7 @@ func encode(v starlark.Value, depth int, left *int) (any, error) {
 	case starlark.Iterable:
 		return encodeList(v, depth, left)
 	}
-	return nil, &fault{problem: "a " + v.Type() + " cannot stand in a configuration", remedy: "write a number, a text, a list or a dict"}
+	return nil, &fault{problem: article(v.Type()) + " cannot stand in a configuration", remedy: "write a number, a text, a list or a dict"}
 }
 
 func encodeList(v starlark.Iterable, depth int, left *int) (any, error) {
@@ -163,7 +163,15 @@ func short(v starlark.Value) string {
 		}
 		return string(text)
 	}
-	return "a " + strings.ReplaceAll(v.Type(), "NoneType", "None")
+	return article(v.Type())
+}
+
+// article writes a noun behind its article.
+func article(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // parameters are the parameters of a word with the variables that receive them, as
