@@ -12,6 +12,10 @@ type Deal struct {
 	Devices [][]int // by stage that a partition fills: where it sits, on any route
 
 	MicroBatches int
+
+	// Shared is the bytes that each device holds of layers that all devices share:
+	// training state, and the activations of one micro-batch.
+	Shared int64
 }
 
 // NewDeal returns what a partition of the model of cfg has to cut under the given
@@ -47,10 +51,30 @@ func NewDeal(cfg *config.Config, choices Choices) (*Deal, error) {
 	if err != nil {
 		return nil, refuseNetwork(cfg, err)
 	}
+	all, err := net.Parts()
+	if err != nil {
+		return nil, refuseNetwork(cfg, err)
+	}
+	d.Shared = sharedBytes(all)
 	if d.Parts, err = stageParts(cfg, net); err != nil {
 		return nil, refuseNetwork(cfg, err)
 	}
 	return d, nil
+}
+
+// sharedBytes returns what a device holds of the layers that all devices share.
+func sharedBytes(parts []network.Part) int64 {
+	held := int64(0)
+	for i := range parts {
+		if parts[i].Seat != network.Everywhere {
+			continue
+		}
+		for l := range parts[i].Layers {
+			layer := &parts[i].Layers[l]
+			held += layer.Parameters*layer.StateBytes + layer.Activation
+		}
+	}
+	return held
 }
 
 // Cut returns the layers of each stage that a rule for the partition, balanced or even,

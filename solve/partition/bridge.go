@@ -96,7 +96,7 @@ func FromConfig(cfg *config.Config, choices cssr.Choices, recompute []network.Re
 	if p.Devices, err = devicesOf(cfg.Devices); err != nil {
 		return nil, err
 	}
-	if err := p.reserve(deal); err != nil {
+	if err := p.reserve(deal.Shared); err != nil {
 		return nil, err
 	}
 	for d := range cfg.Devices {
@@ -107,19 +107,9 @@ func FromConfig(cfg *config.Config, choices cssr.Choices, recompute []network.Re
 	return p, p.Check()
 }
 
-// reserve takes what all devices hold of shared layers off their limits: parameters,
-// and the activations of one micro-batch for each stage of the pipe.
-func (p *Problem) reserve(deal *cssr.Deal) error {
-	held := int64(0)
-	for i := range deal.Parts {
-		if deal.Parts[i].Seat != network.Everywhere {
-			continue
-		}
-		for l := range deal.Parts[i].Layers {
-			layer := &deal.Parts[i].Layers[l]
-			held += layer.Parameters*layer.StateBytes + layer.Activation
-		}
-	}
+// reserve takes what each device holds of shared layers off its limit: parameters, and
+// the activations of one micro-batch.
+func (p *Problem) reserve(held int64) error {
 	for d := range p.Devices {
 		limit := &p.Devices[d].Limit
 		if held == 0 || *limit == 0 {

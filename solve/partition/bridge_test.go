@@ -115,3 +115,29 @@ cluster: {flops: 100e12, link_bandwidth: 25e9}
 		refuse(name, text, cssr.Choices{})
 	}
 }
+
+// TestSharedLayers demands that what all devices hold of a shared vocabulary is taken off
+// their limits, as a stage of its own and in passes.
+func TestSharedLayers(t *testing.T) {
+	cfg := decode(t, `
+version: 1
+devices: 2
+micro_batches: 4
+model: {kind: gpt, layers: 4, hidden: 64, heads: 4, sequence: 16, vocabulary: 1000}
+memory: {limit: 1GiB}
+cluster: {flops: 100e12, link_bandwidth: 25e9}
+`)
+	limits := map[string]int64{}
+	for _, vocabulary := range []string{"none", "stage", "passes"} {
+		p, err := partition.FromConfig(cfg, cssr.Choices{Vocabulary: vocabulary}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits[vocabulary] = p.Devices[0].Limit
+	}
+	// 18 bytes a parameter: half of the embedding's 1000 · 64 and of the head's, the positions, two norms of the head.
+	least := int64(18 * 2 * 500 * 64)
+	if limits["none"] != 1<<30 || limits["stage"] != limits["passes"] || limits["stage"] > 1<<30-least {
+		t.Errorf("limits %v, want %d, and less by %d and more where the vocabulary is shared", limits, 1<<30, least)
+	}
+}
