@@ -83,7 +83,7 @@ func TestSpreadBarrier(t *testing.T) {
 // TestPlansWithOperations compares the bounds of larger problems with operations of
 // their own with random plans, in limits that are just what these take.
 func TestPlansWithOperations(t *testing.T) {
-	for seed := range uint64(*instances) {
+	for seed := range uint64(enough()) {
 		pl := modelgen.RandomPipeline(seed, 12)
 		if len(pl.Operations) == 0 {
 			modelgen.AddOperations(pl, seed)

@@ -133,6 +133,14 @@ func describe(pl *model.Pipeline) string {
 	return text
 }
 
+// enough is how many instances are solved: fewer in short runs, with the race detector.
+func enough() int {
+	if testing.Short() {
+		return *instances / 8
+	}
+	return *instances
+}
+
 // TestSound compares bounds with exhaustive search.
 func TestSound(t *testing.T) {
 	for _, objective := range []model.Objective{model.Makespan, model.Span} {
@@ -142,7 +150,7 @@ func TestSound(t *testing.T) {
 
 func testSound(t *testing.T, objective model.Objective) {
 	solved, tight, infeasible, proved := 0, 0, 0, 0
-	for seed := uint64(0); solved < *instances; seed++ {
+	for seed := uint64(0); solved < enough(); seed++ {
 		pl := tiny(seed)
 		if seed%2 == 1 {
 			modelgen.AddOperations(pl, seed)
@@ -183,7 +191,7 @@ func testSound(t *testing.T, objective model.Objective) {
 // micro-batches, where memory limits need several of them to bite.
 func TestSoundLarger(t *testing.T) {
 	searched := 0
-	for seed := uint64(0); searched < *instances; seed++ {
+	for seed := uint64(0); searched < enough(); seed++ {
 		r := rand.New(rand.NewPCG(seed, 23))
 		s := modelgen.Spec{Devices: 1 + r.IntN(3), Latency: model.Time(r.IntN(2)), Backward: model.Mode(r.IntN(2))}
 		stages := s.Devices * (1 + r.IntN(2))
