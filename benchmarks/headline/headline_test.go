@@ -121,6 +121,9 @@ var reduced = cssr.Space{
 // allow 2.12 for the first; the rest is what comes before and after the steady state,
 // so it takes few micro-batches.
 func TestGoals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: plans of several planners")
+	}
 	for _, file := range []string{"million-vocabulary-gpt-4.yaml", "million-vocabulary-gpt-8.yaml"} {
 		s := setup(t, file, 8, unlimited)
 		mine, err := s.tuned(context.Background(), reduced, quick())
@@ -154,6 +157,9 @@ func TestGoals(t *testing.T) {
 // With 80 GiB equal layers are proved not to fit, sharing fits; with what equal layers
 // need, they do.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: plans of several planners")
+	}
 	file := "million-vocabulary-gpt-4.yaml"
 	s := setup(t, file, 8, configured)
 	for _, key := range []string{megatronEven, interleavedEven} {
@@ -175,6 +181,9 @@ func TestMemory(t *testing.T) {
 // On branches there are rows for 1F1B, searched orders and patterns, and none for
 // schedules of chains.
 func TestBranches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: plans of several planners")
+	}
 	s := setup(t, "two-branch.yaml", 4, unlimited)
 	for i := range rows {
 		if f := find(t, rows[i].key, s); (f.result == nil) != rows[i].chains {
