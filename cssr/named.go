@@ -75,20 +75,23 @@ func oneByOnePoint(p, _, _ int) Point {
 // interleavedPoint fills a device up to the warm-up of Megatron-LM and one more,
 // round by round (Narayanan et al. 2021, section 2.2).
 func interleavedPoint(p, m, v int) Point {
-	round := interleavedRound(p, m)
+	round := InterleavedRound(p, m)
 	return Point{shaped("loop", v, model.Fused), Policy{Types: []string{"F", "B"}, Group: round,
 		InFlight: byDevice(p, func(d int) int { return 2*(p-1-d) + (v-1)*round + 1 })}}
 }
 
-// interleavedRound returns the least number of micro-batches of a round, from P up,
-// so that the last round is no shorter than P.
-func interleavedRound(p, m int) int {
-	for size := p; size < m; size++ {
-		if rest := m % size; rest == 0 || rest >= p {
+// InterleavedRound returns the smallest number of micro-batches per round of interleaved
+// schedules that leaves no last round of fewer than one micro-batch per device: shorter
+// rounds would let devices wait for each other in a circle. Megatron-LM demands the same
+// of its microbatch_group_size_per_vp_stage. PyTorch's rule, max(1, M div P) rounds of
+// equal size, gives the same number wherever it can be kept.
+func InterleavedRound(devices, microBatches int) int {
+	for size := devices; size < microBatches; size++ {
+		if rest := microBatches % size; rest == 0 || rest >= devices {
 			return size
 		}
 	}
-	return m
+	return microBatches
 }
 
 // breadthFirstPoint runs all micro-batches through a chunk before the next chunk

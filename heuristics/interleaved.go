@@ -1,25 +1,13 @@
 package heuristics
 
+import "github.com/flexpipe/flexpipe/cssr"
+
 // interleaved is 1F1B over the chunks of a device: micro-batches pass in rounds,
 // each round through all chunks of the device in turn, and the warm-up lasts
 // until the last chunk's first gradient can come back (Narayanan et al. 2021,
 // Megatron-LM, section 2.2).
 func interleaved(c *chain, rank int, o *deviceOrder) {
-	interleavedRounds(c, rank, o, interleavedRound(c.ranks(), c.micro))
-}
-
-// interleavedRound returns the smallest number of micro-batches per round that leaves
-// no last round of fewer than one micro-batch per device: shorter rounds would
-// let devices wait for each other in a circle. Megatron-LM demands the same of
-// its microbatch_group_size_per_vp_stage. PyTorch's rule, max(1, M div P) rounds
-// of equal size, gives the same number wherever it can be kept.
-func interleavedRound(ranks, micro int) int {
-	for size := ranks; size < micro; size++ {
-		if rest := micro % size; rest == 0 || rest >= ranks {
-			return size
-		}
-	}
-	return micro
+	interleavedRounds(c, rank, o, cssr.InterleavedRound(c.ranks(), c.micro))
 }
 
 // interleavedRounds is interleaved with rounds of the given size.

@@ -3,6 +3,7 @@ package heuristics
 import (
 	"testing"
 
+	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
 )
 
@@ -22,7 +23,7 @@ func InterleavedRounds(p *model.Problem, size int) (*model.Plan, error) {
 func TestInterleavedRound(t *testing.T) {
 	for ranks := 1; ranks <= 40; ranks++ {
 		for micro := 1; micro <= 200; micro++ {
-			size := interleavedRound(ranks, micro)
+			size := cssr.InterleavedRound(ranks, micro)
 			if rounds := max(1, micro/ranks); micro%rounds == 0 && size != micro/rounds {
 				t.Errorf("%d ranks, %d micro-batches: rounds of %d, PyTorch's %d", ranks, micro, size, micro/rounds)
 			}

@@ -118,6 +118,14 @@ func (s *setting) zeroBubble(choices cssr.Choices, times int64, o *options) plan
 // activations returns the most bytes, beside static memory, that a device holds
 // under 1F1B.
 func (s *setting) activations(ctx context.Context, choices cssr.Choices) (int64, error) {
+	return s.largest(ctx, choices, func(p *model.Problem, m *model.Metrics, d int) model.Bytes {
+		return m.Devices[d].Peak - p.Statics[d]
+	})
+}
+
+// largest returns the largest amount of a device under 1F1B with fused backward passes,
+// in bytes.
+func (s *setting) largest(ctx context.Context, choices cssr.Choices, amount func(p *model.Problem, m *model.Metrics, d int) model.Bytes) (int64, error) {
 	fused := model.Fused
 	choices.Backward = &fused
 	p, err := cssr.Build(s.cfg, choices)
@@ -134,7 +142,7 @@ func (s *setting) activations(ctx context.Context, choices cssr.Choices) (int64,
 	}
 	most := int64(0)
 	for d := range m.Devices {
-		most = max(most, inBytes(p, m.Devices[d].Peak-p.Statics[d]))
+		most = max(most, inBytes(p, amount(p, m, d)))
 	}
 	return most, nil
 }

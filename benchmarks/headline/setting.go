@@ -85,29 +85,12 @@ func (s *setting) limit(limit *config.Decimal) {
 // need returns the bytes of the device that holds most under 1F1B with equal layers,
 // recomputing as configured.
 func (s *setting) need(ctx context.Context) (int64, error) {
-	fused := model.Fused
 	choices, err := s.cut(ctx, even, "", 1, network.RecomputeNone)
 	if err != nil {
 		return 0, err
 	}
-	choices.Recompute, choices.Backward = nil, &fused
-	p, err := cssr.Build(s.cfg, choices)
-	if err != nil {
-		return 0, err
-	}
-	plan, err := s.oneForwardOneBackward()(ctx, p)
-	if err != nil {
-		return 0, err
-	}
-	m, err := measure(p, plan)
-	if err != nil {
-		return 0, err
-	}
-	most := int64(0)
-	for d := range m.Devices {
-		most = max(most, inBytes(p, m.Devices[d].Peak))
-	}
-	return most, nil
+	choices.Recompute = nil
+	return s.largest(ctx, choices, func(_ *model.Problem, m *model.Metrics, d int) model.Bytes { return m.Devices[d].Peak })
 }
 
 // limitText words the memory limit of the devices, which is the same for all.

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/flexpipe/flexpipe/cssr"
 )
@@ -294,20 +293,10 @@ func (e *explorer) decode(ctx context.Context, list []coordinates) ([]*scored, e
 // evaluate decodes points on all workers; the value of one without a plan is -1.
 func (e *explorer) evaluate(ctx context.Context, list []*scored) error {
 	errs := make([]error, len(list))
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range min(e.workers, len(list)) {
-		wait.Go(func() {
-			for i := range next {
-				errs[i] = e.score(ctx, list[i])
-			}
-		})
+	for _, p := range list {
+		p.value = -1
 	}
-	for i := range list {
-		next <- i
-	}
-	close(next)
-	wait.Wait()
+	each(ctx, e.workers, len(list), func(i int) { errs[i] = e.score(ctx, list[i]) })
 	for i, err := range errs {
 		switch {
 		case err == nil:
@@ -323,7 +312,6 @@ func (e *explorer) evaluate(ctx context.Context, list []*scored) error {
 
 // score decodes a point.
 func (e *explorer) score(ctx context.Context, p *scored) error {
-	p.value = -1
 	outcome, err := decode(ctx, p.shape, e.g.policyAt(p))
 	if err != nil {
 		return err

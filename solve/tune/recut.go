@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model/config"
@@ -88,23 +87,7 @@ func (t *tuning) betterCut(ctx context.Context, row *Row, cuts [][]int) (*Row, e
 // be better, by ascending bounds.
 func (t *tuning) shapesOf(ctx context.Context, row *Row, cuts [][]int) []*shape {
 	shapes := make([]*shape, len(cuts))
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range t.o.Workers {
-		wait.Go(func() {
-			for i := range next {
-				shapes[i] = t.shapeOf(row, cuts[i])
-			}
-		})
-	}
-	for i := range cuts {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
-	wait.Wait()
+	each(ctx, t.o.Workers, len(cuts), func(i int) { shapes[i] = t.shapeOf(row, cuts[i]) })
 	shapes = slices.DeleteFunc(shapes, func(s *shape) bool { return s == nil })
 	slices.SortStableFunc(shapes, func(a, b *shape) int {
 		return cmp.Compare(inUnit(a.problem, a.bound().Value), inUnit(b.problem, b.bound().Value))

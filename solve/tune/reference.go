@@ -46,48 +46,47 @@ func (t *tuning) refer(ctx context.Context) error {
 	return nil
 }
 
-// referTo makes a plan of a shape the reference.
+// referTo makes a plan of a shape the reference, if the heuristics know one that fits.
 func (t *tuning) referTo(ctx context.Context, s *shape) error {
-	b := s.bound()
-	r := &solve.Result{Bound: b.Value, BoundReason: b.Reason}
-	name, plan, err := t.referencePlan(ctx, s.problem, b.Value)
-	if plan == nil || err != nil {
+	r, err := t.referencePlan(ctx, s)
+	if r == nil || err != nil {
 		return err
 	}
-	if _, err := r.Offer(s.problem, plan, "heuristic"); err != nil {
-		return err
-	}
-	r.Rule = name
-	t.result.ReferenceName = name + " as configured"
+	t.result.ReferenceName = r.Rule + " as configured"
 	t.result.Reference = newRow(s.problem, cssr.Point{Choices: s.choices}, r)
 	return nil
 }
 
-// referencePlan returns a plan and what it is called; nil if the heuristics know none.
-func (t *tuning) referencePlan(ctx context.Context, p *model.Problem, bound model.Time) (string, *model.Plan, error) {
+// referencePlan returns a judged plan, whose rule is what it is called; nil if the
+// heuristics know none.
+func (t *tuning) referencePlan(ctx context.Context, s *shape) (*solve.Result, error) {
+	b := s.bound()
+	r := &solve.Result{Bound: b.Value, BoundReason: b.Reason}
 	for _, name := range references {
 		schedule, err := heuristics.Lookup(name)
 		if err != nil {
-			return "", nil, err
+			return nil, err
 		}
-		plan, err := schedule.Build(p)
+		plan, err := schedule.Build(s.problem)
 		if err != nil {
 			continue // it is for another shape
 		}
+		_, err = r.Offer(s.problem, plan, "heuristic")
 		var broken *constraints.RuleError
-		if _, err := (&solve.Result{Bound: bound}).Offer(p, plan, "heuristic"); errors.As(err, &broken) {
+		if errors.As(err, &broken) {
 			continue // it takes more memory than there is
-		} else if err != nil {
-			return "", nil, err
 		}
-		return schedule.Name, plan, nil
+		r.Rule = name
+		return r, err
 	}
-	found, err := heuristics.Search(ctx, p, heuristics.Options{Seed: t.o.Seed, Workers: t.o.Workers, Tries: polishTries, Target: bound})
+	found, err := heuristics.Search(ctx, s.problem, heuristics.Options{Seed: t.o.Seed, Workers: t.o.Workers, Tries: polishTries, Target: b.Value})
 	if tight(err) {
-		return "", nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	return "best fused plan", found.Plan, nil
+	_, err = r.Offer(s.problem, found.Plan, "heuristic")
+	r.Rule = "best fused plan"
+	return r, err
 }

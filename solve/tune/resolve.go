@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -89,23 +88,20 @@ func checkNumbers(s *cssr.Space) error {
 			return &SpaceError{"in flight", fmt.Sprintf("%g is out of range", f), "write multiples from 0, which is no bound, to 1e6"}
 		}
 	}
-	for name, n := range lengths(s) {
-		if n > maxOptions {
-			return &SpaceError{name, fmt.Sprintf("%d options are more than %d", n, maxOptions), "leave some out"}
+	for _, d := range []struct {
+		name    string
+		options int
+	}{
+		{"placement", len(s.Placements)}, {"chunks", len(s.Chunks)}, {"backward", len(s.Backwards)}, {"vocabulary", len(s.Vocabulary)},
+		{"micro-batch size", len(s.MicroBatchSizes)}, {"partition", len(s.Partitions)}, {"recompute", len(s.Recompute)},
+		{"types", len(s.Types)}, {"traversal", len(s.Traversals)}, {"group", len(s.Groups)}, {"in flight", len(s.InFlight)},
+		{"weights", len(s.Weights)}, {"patience", len(s.Patience)},
+	} {
+		if d.options > maxOptions {
+			return &SpaceError{d.name, fmt.Sprintf("%d options are more than %d", d.options, maxOptions), "leave some out"}
 		}
 	}
 	return nil
-}
-
-// lengths yields the length of each list by the name of its dimension.
-func lengths(s *cssr.Space) iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		_ = yield("placement", len(s.Placements)) && yield("chunks", len(s.Chunks)) && yield("backward", len(s.Backwards)) &&
-			yield("vocabulary", len(s.Vocabulary)) && yield("micro-batch size", len(s.MicroBatchSizes)) &&
-			yield("partition", len(s.Partitions)) && yield("recompute", len(s.Recompute)) && yield("types", len(s.Types)) &&
-			yield("traversal", len(s.Traversals)) && yield("group", len(s.Groups)) && yield("in flight", len(s.InFlight)) &&
-			yield("weights", len(s.Weights)) && yield("patience", len(s.Patience))
-	}
 }
 
 // resolve turns the rules of a draft into choices.

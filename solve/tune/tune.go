@@ -138,27 +138,18 @@ func (t *tuning) report(p Progress) {
 func (t *tuning) build(ctx context.Context) error {
 	ctx, cancel := within(ctx, t.o.Building)
 	defer cancel()
+	// Those that there is no time for stay as if they did not exist.
 	t.g.eachShape(func(at coordinates) { t.shapes = append(t.shapes, &shape{at: at, err: context.DeadlineExceeded}) })
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range t.o.Workers {
-		wait.Go(func() {
-			for i := range next {
-				t.shapes[i] = t.g.buildShape(ctx, t.shapes[i].at)
-			}
-		})
-	}
-	for i := range t.shapes {
-		if ctx.Err() != nil {
-			break // the others stay as if they did not exist
+	var counting sync.Mutex
+	built := 0
+	each(ctx, t.o.Workers, len(t.shapes), func(i int) {
+		t.shapes[i] = t.g.buildShape(ctx, t.shapes[i].at)
+		counting.Lock()
+		defer counting.Unlock()
+		if built++; built%64 == 0 {
+			t.report(Progress{Stage: "building shapes", Done: built, Limit: len(t.shapes)})
 		}
-		if i%64 == 0 {
-			t.report(Progress{Stage: "building shapes", Done: i, Limit: len(t.shapes)})
-		}
-		next <- i
-	}
-	close(next)
-	wait.Wait()
+	})
 	t.unite()
 	return t.count()
 }
