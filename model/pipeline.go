@@ -31,6 +31,11 @@ type Pipeline struct {
 	Latency  Time   // transfer delay between different devices
 	Links    []Link // exceptions to Latency
 	Blocking bool   // transfers are operations that occupy sender and receiver
+
+	// Network describes, as JSON on one line, which layers of which network the stages hold;
+	// empty if there is no network. This package only carries it; see
+	// model/network.Blueprint.
+	Network string
 }
 
 // Device runs one operation at a time.
