@@ -1,0 +1,33 @@
+package runtime
+
+import (
+	"fmt"
+
+	"github.com/flexpipe/flexpipe/model"
+)
+
+// Prediction is what a plan should take by given costs.
+type Prediction struct {
+	Problem  *model.Problem // with these costs
+	Timeline *model.Timeline
+	Metrics  *model.Metrics
+	PerTick  float64 // nanoseconds that a tick of the problem lasts
+}
+
+// Predict evaluates a plan of a problem in which a tick lasts so many nanoseconds. Errors are
+// those of [model.Evaluate].
+func Predict(p *model.Problem, plan *model.Plan, perTick float64) (*Prediction, error) {
+	tl, err := model.Evaluate(p, plan)
+	if err != nil {
+		return nil, fmt.Errorf("prediction: %w", err)
+	}
+	return &Prediction{Problem: p, Timeline: tl, Metrics: model.Measure(p, plan, tl), PerTick: perTick}, nil
+}
+
+// Seconds returns the predicted time from the first start of an operation to the last end.
+func (p *Prediction) Seconds() float64 { return float64(p.Metrics.Makespan) * p.PerTick / 1e9 }
+
+// RowNanoseconds returns what an operation of a row should take.
+func (p *Prediction) RowNanoseconds(row int) float64 {
+	return float64(p.Problem.Rows[row].Duration) * p.PerTick
+}
