@@ -14,45 +14,30 @@ import (
 // vocabulary if m says so. Its numbers are checked where its layers are listed, see
 // [network.Network].
 func Network(m *config.Model, devices int) (network.Network, error) {
+	b, err := blueprintOf(m, devices)
+	if err != nil {
+		return nil, err
+	}
+	return b.Network()
+}
+
+// blueprintOf returns the description of the network of m, without stages.
+func blueprintOf(m *config.Model, devices int) (*network.Blueprint, error) {
 	dtype, err := network.ParseDType(string(m.DType))
 	if err != nil {
 		return nil, fmt.Errorf("model.dtype: %w", err)
 	}
-	shards := 0
+	b := &network.Blueprint{
+		Kind: string(m.Kind), MicroBatchSize: m.MicroBatchSize, DType: dtype,
+		Vocabulary: string(m.VocabularySharding),
+	}
 	if m.VocabularySharding.Shared() {
-		shards = devices
+		b.Shards = devices
 	}
-	parts := make([]network.Stack, len(m.Parts))
-	for i := range parts {
-		parts[i] = stackOf(&m.Parts[i])
+	for i := range m.Parts {
+		b.Stacks = append(b.Stacks, stackOf(&m.Parts[i]))
 	}
-	body := parts[0]
-	switch m.Kind {
-	case config.EncoderDecoder:
-		return network.EncoderDecoder{
-			Encoder: parts[0], Decoder: parts[1],
-			MicroBatchSize: m.MicroBatchSize, DType: dtype, Shards: shards,
-		}, nil
-	case config.TwoBranch:
-		net := network.TwoBranch{
-			Branches:       [2]network.Stack{parts[0], parts[1]},
-			MicroBatchSize: m.MicroBatchSize, DType: dtype, Shards: shards,
-		}
-		if len(parts) > 2 {
-			net.Joint = &parts[2]
-		}
-		return net, nil
-	case config.GPT:
-		return network.GPT{
-			Layers: body.Layers, Hidden: body.Hidden, Heads: body.Heads, Sequence: body.Sequence,
-			Vocabulary: body.Vocabulary, FeedForward: body.FeedForward, TiedEmbedding: body.TiedEmbedding,
-			MicroBatchSize: m.MicroBatchSize, DType: dtype, Shards: shards,
-		}, nil
-	}
-	return network.MLP{
-		Layers: body.Layers, Hidden: body.Hidden, FeedForward: body.FeedForward, Sequence: body.Sequence,
-		MicroBatchSize: m.MicroBatchSize, DType: dtype,
-	}, nil
+	return b, nil
 }
 
 // stackOf returns the sizes of a part; an mlp has no heads.
