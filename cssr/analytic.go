@@ -10,44 +10,6 @@ import (
 	"github.com/flexpipe/flexpipe/model/network"
 )
 
-// Network returns the network that m describes, on so many devices, which share its
-// vocabulary if m says so. Its numbers are checked where its layers are listed, see
-// [network.Network].
-func Network(m *config.Model, devices int) (network.Network, error) {
-	b, err := blueprintOf(m, devices)
-	if err != nil {
-		return nil, err
-	}
-	return b.Network()
-}
-
-// blueprintOf returns the description of the network of m, without stages.
-func blueprintOf(m *config.Model, devices int) (*network.Blueprint, error) {
-	dtype, err := network.ParseDType(string(m.DType))
-	if err != nil {
-		return nil, fmt.Errorf("model.dtype: %w", err)
-	}
-	b := &network.Blueprint{
-		Kind: string(m.Kind), MicroBatchSize: m.MicroBatchSize, DType: dtype,
-		Vocabulary: string(m.VocabularySharding),
-	}
-	if m.VocabularySharding.Shared() {
-		b.Shards = devices
-	}
-	for i := range m.Parts {
-		b.Stacks = append(b.Stacks, stackOf(&m.Parts[i]))
-	}
-	return b, nil
-}
-
-// stackOf returns the sizes of a part; an mlp has no heads.
-func stackOf(p *config.Part) network.Stack {
-	return network.Stack{
-		Layers: p.Layers, Hidden: p.Hidden, Heads: p.Heads, Sequence: p.Sequence,
-		FeedForward: p.FeedForward, Vocabulary: p.Vocabulary, TiedEmbedding: p.TiedEmbedding,
-	}
-}
-
 // clusterOf returns the hardware of a configuration with a model. Link latency
 // is left out: it is exact in the configuration, and added to latencies there.
 func clusterOf(c *config.Cluster) network.Cluster {

@@ -28,8 +28,13 @@ func DecodeJSON(document, text string, v any) error {
 func (r *jsonReader) decode(v any) error { return r.value(reflect.ValueOf(v).Elem()) }
 
 func (r *jsonReader) value(v reflect.Value) error {
-	if t, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return r.unmarshal(t)
+	switch to := v.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler:
+		return r.unmarshal(to)
+	case *objectText:
+		text, err := r.objectText()
+		*to = text
+		return err
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
