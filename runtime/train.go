@@ -15,6 +15,7 @@ type Contestant struct {
 
 // Settings say how often to execute a program.
 type Settings struct {
+	First      int // number of the first iteration, which decides its data
 	Warmup     int // iterations before those that are measured
 	Iterations int // that are measured
 
@@ -61,7 +62,7 @@ func Compare(ctx context.Context, contestants []Contestant, s Settings) ([]*Run,
 	for round := range rounds {
 		for i, c := range contestants {
 			warm := round >= s.Warmup
-			record, err := runs[i].iterate(ctx, c, round, warm)
+			record, err := runs[i].iterate(ctx, c, s.First+round, warm)
 			if err != nil {
 				return runs, err
 			}

@@ -128,3 +128,12 @@ func (p *program) read(name string) ([]byte, error) {
 	}
 	return os.ReadFile(name)
 }
+
+// loadProfile reads a profile.
+func (p *program) loadProfile(name string) (*config.Profile, error) {
+	data, err := p.read(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading profile: %w", err)
+	}
+	return config.DecodeProfile(data, displayName(name))
+}

@@ -17,6 +17,7 @@ type nature uint8
 const (
 	searches nature = iota // it searches, and prints a result
 	reports                // it prints a result
+	runs                   // it executes plans, and prints a report; the seed decides data and parameters
 	writes                 // it writes text or a picture, which has no JSON form
 )
 
@@ -24,12 +25,16 @@ const (
 // a command, which does not search, are not in its help.
 func commonFlags(output string, command nature) []cli.Flag {
 	hidden, asJSON := command != searches, "print the result, or an error, as JSON"
+	seed := "seed of the randomised searches"
+	if command == runs {
+		seed = "seed of parameters and data"
+	}
 	if command == writes {
 		asJSON = "print an error as JSON; nothing else has that form here"
 	}
 	return []cli.Flag{
 		&cli.DurationFlag{Name: "time-limit", Value: 30 * time.Second, Hidden: hidden, Usage: "stop the search after this `TIME`"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Hidden: hidden, Usage: "seed of the randomised searches"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Hidden: hidden && command != runs, Usage: seed},
 		&cli.IntFlag{Name: "workers", Value: runtime.GOMAXPROCS(0), DefaultText: "cores", Hidden: hidden, Usage: "search with this many goroutines"},
 		&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: asJSON},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: output + " (- is standard output)", TakesFile: true},

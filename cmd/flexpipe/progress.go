@@ -2,14 +2,17 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/flexpipe/flexpipe/model"
+	pipert "github.com/flexpipe/flexpipe/runtime"
 	"github.com/flexpipe/flexpipe/solve/portfolio"
 )
 
@@ -29,7 +32,7 @@ func (p *program) progress(problem *model.Problem, quiet bool) (show func(portfo
 // spin shows a text in a line on standard error that vanishes when done is called. It
 // does nothing if nobody would see it.
 func (p *program) spin(quiet bool, text func() string) (done func(), seen bool) {
-	if quiet || p.env("TERM") == "dumb" || !isTerminal(p.err) {
+	if !p.watched(quiet) {
 		return func() {}, false
 	}
 	late := make(chan any)
@@ -82,4 +85,40 @@ func (l *progressLine) figures(p portfolio.Progress) (parts []string) {
 		return append(parts, fmt.Sprintf("%d of %d rules tried", p.Tries, p.Limit), "found by "+p.Rule)
 	}
 	return append(parts, "engine "+p.Engine, model.Plural(int(p.Conflicts), "conflict"))
+}
+
+// bar shows on standard error how many of so many iterations have ended, with what the last
+// one was like. It does nothing if nobody would see it. done ends it; it may be called again.
+func (p *program) bar(quiet bool, total int) (show func(pipert.Progress), done func()) {
+	if !p.watched(quiet) {
+		return nil, func() {}
+	}
+	var last atomic.Pointer[pipert.Progress]
+	text := func(decor.Statistics) string {
+		latest := last.Load()
+		if latest == nil {
+			return "preparing"
+		}
+		line := latest.Name + " " + seconds(latest.Makespan)
+		if !math.IsNaN(latest.Loss) {
+			line += fmt.Sprintf(", loss %.3f", latest.Loss)
+		}
+		return line
+	}
+	container := mpb.New(mpb.WithOutput(p.err))
+	b := container.AddBar(int64(total), mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d iterations ")), mpb.AppendDecorators(decor.Any(text)))
+	show = func(latest pipert.Progress) {
+		last.Store(&latest)
+		b.Increment()
+	}
+	return show, sync.OnceFunc(func() {
+		b.Abort(true)
+		container.Wait()
+	})
+}
+
+// watched reports whether somebody sees progress on standard error.
+func (p *program) watched(quiet bool) bool {
+	return !quiet && p.env("TERM") != "dumb" && isTerminal(p.err)
 }

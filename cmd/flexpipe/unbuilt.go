@@ -7,7 +7,7 @@ import (
 
 // What the program is meant to have, and this build has not.
 var (
-	unbuiltCommands = []string{"frontier", "import", "export", "profile", "run", "bench"}
+	unbuiltCommands = []string{"frontier", "import", "export"}
 	// unbuiltFlags lists flags by command.
 	unbuiltFlags = map[string][]string{"solve": {"jitter"}, "show": {"measured"}}
 	// unbuiltWords lists values by flag.

@@ -1,0 +1,118 @@
+package main
+
+import (
+	pipert "github.com/flexpipe/flexpipe/runtime"
+)
+
+// runJSON is the report of run, version 1, and a row of bench. Times are seconds, sizes
+// bytes. What a backend does not know is null.
+type runJSON struct {
+	Format  string `json:"format,omitempty"` // not in rows of bench
+	Version int    `json:"version,omitempty"`
+
+	Schedule         string          `json:"schedule"`
+	Backend          string          `json:"backend"`
+	Label            string          `json:"label"`      // what the times are those of
+	Functional       bool            `json:"functional"` // true: times say nothing about speed
+	Iterations       int             `json:"iterations"`
+	Measured         quantilesJSON   `json:"measured_seconds"`
+	Step             quantilesJSON   `json:"step_seconds"` // with data and optimizer
+	Predicted        float64         `json:"predicted_seconds"`
+	PredictionError  float64         `json:"prediction_error"`
+	SamplesPerSecond *float64        `json:"samples_per_second"`
+	TokensPerSecond  *float64        `json:"tokens_per_second"`
+	PeakMemory       *int64          `json:"peak_memory"` // of the device with most
+	Losses           []float64       `json:"losses"`      // of all iterations, warm-up included
+	Preempted        *float64        `json:"preempted_share"`
+	Devices          []ranDeviceJSON `json:"devices"`
+	Operations       []ranRowJSON    `json:"operations"`
+	Reason           string          `json:"reason"`
+
+	Ratio          *float64 `json:"ratio_to_1f1b,omitempty"` // rows of bench: time of 1f1b / own time
+	PredictedRatio *float64 `json:"predicted_ratio_to_1f1b,omitempty"`
+}
+
+type quantilesJSON struct {
+	Median float64 `json:"median"`
+	P10    float64 `json:"p10"`
+	P90    float64 `json:"p90"`
+}
+
+func toQuantilesJSON(q pipert.Quantiles) quantilesJSON { return quantilesJSON{q.Median, q.P10, q.P90} }
+
+type ranDeviceJSON struct {
+	Device        int     `json:"device"`
+	Name          string  `json:"name"`
+	Stages        []int   `json:"stages"`
+	Busy          float64 `json:"busy_seconds"`
+	Wait          float64 `json:"wait_seconds"`
+	Overhead      float64 `json:"overhead_seconds"`
+	PredictedBusy float64 `json:"predicted_busy_seconds"`
+	PeakMemory    *int64  `json:"peak_memory"`
+	PredictedPeak *int64  `json:"predicted_peak_memory"`
+	LiveMemory    *int64  `json:"live_memory"` // after the iteration, beside what is static
+}
+
+type ranRowJSON struct {
+	Stage     int           `json:"stage"` // -1: none
+	Route     int           `json:"route"`
+	Kind      string        `json:"kind"`
+	Samples   int           `json:"samples"`
+	Predicted float64       `json:"predicted_seconds"`
+	Measured  quantilesJSON `json:"measured_seconds"`
+}
+
+// json returns the report in its JSON form.
+func (r *outcome) json() runJSON {
+	j := r.row()
+	j.Format, j.Version = "flexpipe/run", 1
+	return j
+}
+
+// row returns the report without its header.
+func (r *outcome) row() runJSON {
+	predicted, deviation := r.predicted()
+	j := runJSON{
+		Schedule: r.name, Backend: r.backend.Name(), Label: r.label(), Functional: r.functional(),
+		Iterations: len(r.run.Records), Measured: toQuantilesJSON(r.run.Makespans()), Step: toQuantilesJSON(r.run.StepSeconds()),
+		Predicted: predicted, PredictionError: deviation, Losses: []float64{}, Devices: r.devicesJSON(), Operations: []ranRowJSON{},
+	}
+	if samples, tokens, ok := r.throughput(); ok {
+		j.SamplesPerSecond, j.TokensPerSecond = &samples, &tokens
+	}
+	for _, m := range r.run.Memory {
+		if j.PeakMemory == nil || m.Peak > *j.PeakMemory {
+			j.PeakMemory = &m.Peak
+		}
+	}
+	if r.trains() {
+		j.Losses = r.run.Losses
+	}
+	if share := pipert.PreemptedShare(r.run.Records); share >= 0 {
+		j.Preempted = &share
+	}
+	for _, o := range r.operations() {
+		j.Operations = append(j.Operations, ranRowJSON{o.stage, o.route, o.kind, o.measured.N, o.predicted, toQuantilesJSON(o.measured)})
+	}
+	if r.interrupted {
+		j.Reason = errInterrupted.Error()
+	}
+	return j
+}
+
+func (r *outcome) devicesJSON() []ranDeviceJSON {
+	list := []ranDeviceJSON{}
+	for d, s := range pipert.DeviceShares(r.run.Records) {
+		row := ranDeviceJSON{
+			Device: d, Name: r.problem.Pipeline.Devices[d].Name, Stages: append([]int{}, r.problem.StagesOn(d)...),
+			Busy: s.Busy.Seconds(), Wait: s.Wait.Seconds(), Overhead: s.Overhead.Seconds(),
+			PredictedBusy: float64(r.prediction.Metrics.Devices[d].Busy) * r.prediction.PerTick / 1e9,
+		}
+		if r.run.Memory != nil {
+			m, want := r.run.Memory[d], r.predictedPeak(d)
+			row.PeakMemory, row.PredictedPeak, row.LiveMemory = &m.Peak, &want, &m.Live
+		}
+		list = append(list, row)
+	}
+	return list
+}
