@@ -71,7 +71,7 @@ func sharedBytes(parts []network.Part) int64 {
 		}
 		for l := range parts[i].Layers {
 			layer := &parts[i].Layers[l]
-			held += layer.Parameters*layer.StateBytes + layer.Activation
+			held += layer.Parameters*layer.StateBytes + layer.Activation + layer.Work
 		}
 	}
 	return held

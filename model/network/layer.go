@@ -52,6 +52,9 @@ type Layer struct {
 	// Selective and Full replace Activation under the recomputation of that
 	// name. Where it does not apply they are {Activation, 0}.
 	Selective, Full Checkpoint
+	// Work is the bytes of scratch that an operation of the layer needs for the moment. It
+	// is known from measurements only, see [Measured]; formulas leave it at 0.
+	Work int64
 	// Context is the bytes of a tensor that all layers of the part read, such as the
 	// encoder's output in a decoder. A stage keeps it once, from the forward to the
 	// backward weight, whatever is recomputed. It is not part of the above.
@@ -101,8 +104,8 @@ type Cost struct {
 	// negative, minus the bytes taken when it starts. Backward weight gives
 	// back the rest, Activation - FreedByBackwardInput.
 	FreedByBackwardInput int64
-	// Workspace is the bytes that recomputation holds for the moment beyond
-	// what the two numbers above account for.
+	// Workspace is the bytes held for the moment beyond what the two numbers above
+	// account for: by recomputation, and as scratch.
 	Workspace int64
 	// Context is the bytes taken with Activation, and given back by backward weight,
 	// once for all layers of a stage; see [Layer.Context].
@@ -125,7 +128,7 @@ func (l *Layer) Cost(r Recompute) Cost {
 		BackwardWeight:       l.BackwardWeight,
 		Activation:           kept.Bytes,
 		FreedByBackwardInput: kept.Bytes - l.Retained,
-		Workspace:            max(0, l.Activation-max(kept.Bytes, l.Retained)),
+		Workspace:            l.Work + max(0, l.Activation-max(kept.Bytes, l.Retained)),
 		Context:              l.Context,
 	}
 }

@@ -23,8 +23,8 @@ type Stage struct {
 	FreedByBackwardInput int64
 	// Static is the bytes of parameters, gradients and optimizer state.
 	Static int64
-	// Workspace is the bytes that recomputation needs for the moment beyond all
-	// of the above. A device runs one operation at a time, so that the largest
+	// Workspace is the bytes that its largest layer needs for the moment beyond all of
+	// the above, to recompute and as scratch. A device runs one operation at a time, so that the largest
 	// of its stages is enough; counted like Static it is on the safe side.
 	Workspace int64
 
