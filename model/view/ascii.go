@@ -117,13 +117,13 @@ func newTextPicture(pic *picture, o ASCIIOptions) *textPicture {
 	}
 	room := max(o.Width-frame, 20)
 	if o.Form != Scaled {
-		exact := newExactLanes(pic, t.devices, o.Form == Exact, room)
+		exact := newExactLanes(pic.track, t.devices, o.Form == Exact, room)
 		if o.Form == Exact || (exact != nil && exact.columns() <= room) {
 			t.lanes = exact
 			return t
 		}
 	}
-	t.lanes = newScaledLanes(pic, room, o.Color)
+	t.lanes = newScaledLanes(pic.track, room, o.Color)
 	return t
 }
 
@@ -216,17 +216,17 @@ func (t *textPicture) wrap(indent string, parts []string, separator string) {
 }
 
 // kindLegend explains letters of kinds.
-func (pic *picture) kindLegend() []string {
+func (tr *track) kindLegend() []string {
 	var parts []string
-	for _, k := range pic.kinds() {
+	for _, k := range tr.kinds() {
 		if !k.IsTransfer() {
-			parts = append(parts, pic.p.Kinds[k].Letter+" "+pic.kindName(k))
+			parts = append(parts, tr.p.Kinds[k].Letter+" "+tr.kindName(k))
 		}
 	}
 	return parts
 }
 
 // ruler says how long a number of columns is.
-func (pic *picture) ruler(columns int, t model.Time) string {
-	return model.Plural(columns, "column") + " = " + pic.p.FormatTime(t)
+func (tr *track) ruler(columns int, t model.Time) string {
+	return model.Plural(columns, "column") + " = " + tr.p.FormatTime(t)
 }
