@@ -74,8 +74,15 @@ func (s *scaledLanes) block(c cell, n int) string {
 	return text + strings.Repeat(s.blank("-"), n-len(text))
 }
 
-func (s *scaledLanes) legend() []string {
-	parts := append([]string{"letter and, where it fits, micro-batch"}, s.track.kindLegend()...)
+func (s *scaledLanes) legend() []string { return append(s.letterLegend(), s.lookLegend()...) }
+
+// letterLegend explains what stands in an operation.
+func (s *scaledLanes) letterLegend() []string {
+	return append([]string{"letter and, where it fits, micro-batch"}, s.track.kindLegend()...)
+}
+
+// lookLegend explains the rest.
+func (s *scaledLanes) lookLegend() (parts []string) {
 	if s.track.most > 1 {
 		parts = append(parts, "small letters: every second chunk of a device")
 	}
