@@ -117,13 +117,13 @@ func newTextPicture(pic *picture, o ASCIIOptions) *textPicture {
 	}
 	room := max(o.Width-frame, 20)
 	if o.Form != Scaled {
-		exact := newExactLanes(pic, t.devices, o.Form == Exact, room)
+		exact := newExactLanes(pic.track, t.devices, o.Form == Exact, room)
 		if o.Form == Exact || (exact != nil && exact.columns() <= room) {
 			t.lanes = exact
 			return t
 		}
 	}
-	t.lanes = newScaledLanes(pic, room, o.Color)
+	t.lanes = newScaledLanes(pic.track, room, o.Color)
 	return t
 }
 
@@ -147,7 +147,7 @@ func (t *textPicture) draw() {
 	if name := t.p.Pipeline.Name; name != "" {
 		summary[0] = name + ": " + summary[0]
 	}
-	t.wrap("", summary, ",")
+	wrap(t.w, t.options.Width, "", summary, ",")
 	t.axis()
 	for _, d := range t.devices {
 		if d < 0 {
@@ -156,23 +156,13 @@ func (t *textPicture) draw() {
 		}
 		t.device(d)
 	}
-	t.wrap("", t.lanes.legend(), ";")
+	wrap(t.w, t.options.Width, "", t.lanes.legend(), ";")
 }
 
-// axis writes the line of times above the lanes. The first digit of a number
-// stands in the column of its time.
+// axis writes the line of times above the lanes.
 func (t *textPicture) axis() {
-	columns, unit := t.lanes.columns(), t.p.Pipeline.TimeUnit
-	longest := len(unit.Format(int64(t.end)))
-	line := make([]byte, 0, columns)
-	for _, m := range marks(unit, t.end, columns/max(longest+2, 10)) {
-		at := m.position(t.end, columns)
-		if at+len(m.label) > columns {
-			break
-		}
-		line = append(line, strings.Repeat(" ", at-len(line))...)
-		line = append(line, m.label...)
-	}
+	columns := t.lanes.columns()
+	line := axisLine(t.p.Pipeline.TimeUnit, t.end, columns)
 	text := fmt.Sprintf("%s  %-*s  %*s", pad(t.axisTitle(), t.labels), columns, line, t.busyW, "busy")
 	if t.memory {
 		text += fmt.Sprintf("  %*s", t.memoryW, memoryTitle)
@@ -191,42 +181,6 @@ func (t *textPicture) device(d int) {
 	}
 	fmt.Fprintln(t.w)
 	if note := t.lanes.note(d); note != nil {
-		t.wrap(strings.Repeat(" ", t.labels+2), note, ",")
+		wrap(t.w, t.options.Width, strings.Repeat(" ", t.labels+2), note, ",")
 	}
-}
-
-// wrap writes parts with separators in lines of the width, each with the indent.
-func (t *textPicture) wrap(indent string, parts []string, separator string) {
-	line := indent
-	for i, part := range parts {
-		if i < len(parts)-1 {
-			part += separator
-		}
-		switch {
-		case line == indent:
-		case textColumns(line)+1+textColumns(part) > t.options.Width:
-			fmt.Fprintln(t.w, line)
-			line = indent
-		default:
-			line += " "
-		}
-		line += part
-	}
-	fmt.Fprintln(t.w, line)
-}
-
-// kindLegend explains letters of kinds.
-func (pic *picture) kindLegend() []string {
-	var parts []string
-	for _, k := range pic.kinds() {
-		if !k.IsTransfer() {
-			parts = append(parts, pic.p.Kinds[k].Letter+" "+pic.kindName(k))
-		}
-	}
-	return parts
-}
-
-// ruler says how long a number of columns is.
-func (pic *picture) ruler(columns int, t model.Time) string {
-	return model.Plural(columns, "column") + " = " + pic.p.FormatTime(t)
 }

@@ -12,7 +12,7 @@ const mostPerTick = 6
 
 // scaledLanes draws the plan into a given width.
 type scaledLanes struct {
-	pic      *picture
+	track    *track
 	drawer   *laneDrawer
 	color    bool
 	grain    model.Time
@@ -21,14 +21,14 @@ type scaledLanes struct {
 
 // newScaledLanes gives each grain of time a whole number of columns if there is
 // room, so that equal operations look equal.
-func newScaledLanes(pic *picture, room int, color bool) *scaledLanes {
-	s := &scaledLanes{pic: pic, color: color, grain: grain(pic)}
+func newScaledLanes(tr *track, room int, color bool) *scaledLanes {
+	s := &scaledLanes{track: tr, color: color, grain: grain(tr)}
 	width := room
-	if grains := int64(pic.end / s.grain); grains > 0 && grains <= int64(room) {
+	if grains := int64(tr.end / s.grain); grains > 0 && grains <= int64(room) {
 		s.perGrain = min(room/int(grains), mostPerTick)
 		width = int(grains) * s.perGrain
 	}
-	s.drawer = newLaneDrawer(pic, width)
+	s.drawer = newLaneDrawer(tr, tr.end, width)
 	return s
 }
 
@@ -63,23 +63,30 @@ func (s *scaledLanes) block(c cell, n int) string {
 	if c.class.kind.IsTransfer() {
 		return strings.Repeat("~", n)
 	}
-	text := s.pic.p.Kinds[c.class.kind].Letter
+	text := s.track.p.Kinds[c.class.kind].Letter
 	if c.class.chunk%2 == 1 {
 		text = strings.ToLower(text)
 	}
 	text = text[:min(n, len(text))]
-	if m := s.pic.p.MicroBatch(c.op); m >= 0 && len(text)+len(fmt.Sprint(m)) <= n {
+	if m := s.track.p.MicroBatch(c.op); m >= 0 && len(text)+len(fmt.Sprint(m)) <= n {
 		text += fmt.Sprint(m)
 	}
 	return text + strings.Repeat(s.blank("-"), n-len(text))
 }
 
-func (s *scaledLanes) legend() []string {
-	parts := append([]string{"letter and, where it fits, micro-batch"}, s.pic.kindLegend()...)
-	if s.pic.most > 1 {
+func (s *scaledLanes) legend() []string { return append(s.letterLegend(), s.lookLegend()...) }
+
+// letterLegend explains what stands in an operation.
+func (s *scaledLanes) letterLegend() []string {
+	return append([]string{"letter and, where it fits, micro-batch"}, s.track.kindLegend()...)
+}
+
+// lookLegend explains the rest.
+func (s *scaledLanes) lookLegend() (parts []string) {
+	if s.track.most > 1 {
 		parts = append(parts, "small letters: every second chunk of a device")
 	}
-	for _, k := range s.pic.kinds() {
+	for _, k := range s.track.kinds() {
 		if k.IsTransfer() {
 			parts = append(parts, "~ transfer")
 			break
@@ -89,7 +96,7 @@ func (s *scaledLanes) legend() []string {
 		parts = append(parts, ". idle")
 	}
 	if s.perGrain > 0 {
-		return append(parts, s.pic.ruler(s.perGrain, s.grain))
+		return append(parts, s.track.ruler(s.perGrain, s.grain))
 	}
 	return append(parts, "what is narrower than a column appears in proportion")
 }

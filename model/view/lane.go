@@ -12,7 +12,7 @@ type cell struct {
 // narrower than a column, neighbouring columns show the kinds in the proportion
 // in which they fill the time.
 type laneDrawer struct {
-	pic   *picture
+	track *track
 	scale scale
 	width int // columns
 	cells []cell
@@ -24,16 +24,17 @@ type laneDrawer struct {
 	longest      []int64      // that time
 }
 
-func newLaneDrawer(pic *picture, width int) *laneDrawer {
-	slots := len(pic.p.Kinds)*pic.most + 1
+// newLaneDrawer returns a drawer of the time from 0 to end.
+func newLaneDrawer(tr *track, end model.Time, width int) *laneDrawer {
+	slots := len(tr.p.Kinds)*tr.most + 1
 	return &laneDrawer{
-		pic: pic, scale: newScale(pic.end, width), width: width,
+		track: tr, scale: newScale(end, width), width: width,
 		filled: make([]int64, slots), owed: make([]int64, slots),
 		ops: make([]model.OpID, slots), longest: make([]int64, slots),
 	}
 }
 
-func (l *laneDrawer) slot(c class) int { return int(c.kind)*l.pic.most + c.chunk }
+func (l *laneDrawer) slot(c class) int { return int(c.kind)*l.track.most + c.chunk }
 
 // draw returns the columns of a device. They are valid until the next call.
 // Cost O(operations + width × kinds × chunks).
@@ -42,10 +43,11 @@ func (l *laneDrawer) draw(d int) []cell {
 	clear(l.owed)
 	idle := len(l.filled) - 1
 	now := int64(0)
-	for _, op := range l.pic.plan.Order[d] {
-		start, end := l.scale.fine(l.pic.tl.Start[op]), l.scale.fine(l.pic.tl.End(l.pic.p, op))
+	for _, op := range l.track.orders[d] {
+		first, last := l.track.span(op)
+		start, end := l.scale.fine(first), l.scale.fine(last)
 		l.fill(now, start, idle, -1)
-		l.fill(start, end, l.slot(l.pic.class(d, op)), op)
+		l.fill(start, end, l.slot(l.track.class(d, op)), op)
 		now = max(now, end)
 	}
 	l.fill(now, l.scale.end*l.scale.size, idle, -1)
@@ -84,7 +86,7 @@ func (l *laneDrawer) close() {
 	l.owed[best] -= l.scale.end
 	c := cell{op: l.ops[best]}
 	if c.op >= 0 {
-		c.class = class{model.Kind(best / l.pic.most), best % l.pic.most}
+		c.class = class{model.Kind(best / l.track.most), best % l.track.most}
 	}
 	l.cells = append(l.cells, c)
 	clear(l.filled)

@@ -24,15 +24,15 @@ var hues = map[model.Kind]rgb{
 var otherHues = []rgb{{0xb3, 0x8c, 0xeb}, {0xf2, 0x8f, 0xad}, {0xc9, 0xa2, 0x7a}, {0x8f, 0xc9, 0xd9}}
 
 // color returns the colour of a class: later chunks are paler.
-func (pic *picture) color(c class) rgb {
+func (tr *track) color(c class) rgb {
 	hue, ok := hues[c.kind]
 	if !ok {
 		hue = otherHues[int(c.kind)%len(otherHues)]
 	}
-	if pic.most == 1 {
+	if tr.most == 1 {
 		return hue
 	}
-	percent := 55 * c.chunk / (pic.most - 1)
+	percent := 55 * c.chunk / (tr.most - 1)
 	pale := func(v int) int { return v + (255-v)*percent/100 }
 	return rgb{pale(hue.r), pale(hue.g), pale(hue.b)}
 }
@@ -43,10 +43,10 @@ func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b
 func (c class) name() string { return fmt.Sprintf("k%dc%d", c.kind, c.chunk) }
 
 // classes lists the classes of the kinds that the plan uses.
-func (pic *picture) classes() []class {
+func (tr *track) classes() []class {
 	var all []class
-	for _, k := range pic.kinds() {
-		for chunk := range pic.most {
+	for _, k := range tr.kinds() {
+		for chunk := range tr.most {
 			if chunk == 0 || !k.IsTransfer() {
 				all = append(all, class{k, chunk})
 			}
@@ -56,13 +56,13 @@ func (pic *picture) classes() []class {
 }
 
 // styleSheet writes the colours for light and dark pages.
-func (pic *picture) styleSheet(w io.Writer) {
+func (tr *track) styleSheet(w io.Writer) {
 	fmt.Fprint(w, `<style>
 text{font-family:system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1d2733}
 .page{fill:#ffffff}.lane{fill:#eef1f4}.grid{stroke:#d5dbe2}.dim{fill:#5c6877}.n text,text.n{fill:#14233a;text-anchor:middle}.r{text-anchor:end}.m{text-anchor:middle}.gang{stroke:#14233a;stroke-width:1}
 `)
-	for _, c := range pic.classes() {
-		fmt.Fprintf(w, ".%s{fill:%s}.s .%[1]s{fill:none;stroke:%s}\n", c.name(), pic.color(c), pic.color(c))
+	for _, c := range tr.classes() {
+		fmt.Fprintf(w, ".%s{fill:%s}.s .%[1]s{fill:none;stroke:%s}\n", c.name(), tr.color(c), tr.color(c))
 	}
 	fmt.Fprint(w, `@media (prefers-color-scheme:dark){
 text{fill:#e6ebf1}.page{fill:#14181e}.lane{fill:#1f252d}.grid{stroke:#343c47}.dim{fill:#97a3b2}.n text,text.n{fill:#14233a}.gang{stroke:#e6ebf1}

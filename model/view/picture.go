@@ -2,22 +2,16 @@ package view
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/flexpipe/flexpipe/model"
 )
 
-// picture is what all drawings of a plan share.
+// picture is what all drawings of one plan share: its timeline, in ticks of the
+// problem, and its figures.
 type picture struct {
-	p       *model.Problem
-	plan    *model.Plan
-	tl      *model.Timeline
+	*track
 	metrics *model.Metrics
-	end     model.Time // the last end of an operation; the axis runs from 0 to it
-	chunks  [][]int    // by device: its stages, ascending
-	most    int        // the largest number of stages on a device, at least 1
-	memory  bool       // the problem models memory
+	memory  bool // the problem models memory
 }
 
 // newPicture returns an error if plan and timeline do not fit the problem.
@@ -33,66 +27,9 @@ func newPicture(p *model.Problem, plan *model.Plan, tl *model.Timeline) (*pictur
 			}
 		}
 	}
-	pic := &picture{p: p, plan: plan, tl: tl, metrics: model.Measure(p, plan, tl), most: 1, memory: p.ModelsMemory()}
-	for d := range plan.Order {
-		pic.end = max(pic.end, pic.metrics.Devices[d].Last)
-		pic.chunks = append(pic.chunks, p.StagesOn(d))
-		pic.most = max(pic.most, len(pic.chunks[d]))
-	}
-	return pic, nil
-}
-
-// class is how an operation looks: its kind, and for work which chunk of its
-// device it belongs to.
-type class struct {
-	kind  model.Kind
-	chunk int
-}
-
-func (pic *picture) class(d int, op model.OpID) class {
-	row := pic.p.Row(op)
-	if row.Kind.IsTransfer() {
-		return class{kind: row.Kind}
-	}
-	chunk, own := slices.BinarySearch(pic.chunks[d], row.Stage)
-	if !own {
-		chunk = 0 // of no stage of the device
-	}
-	return class{row.Kind, chunk}
-}
-
-// kinds lists the kinds that the plan uses, ascending.
-func (pic *picture) kinds() []model.Kind {
-	used := make([]bool, len(pic.p.Kinds))
-	for _, order := range pic.plan.Order {
-		for _, op := range order {
-			used[pic.p.Row(op).Kind] = true
-		}
-	}
-	var kinds []model.Kind
-	for k, yes := range used {
-		if yes {
-			kinds = append(kinds, model.Kind(k))
-		}
-	}
-	return kinds
-}
-
-// kindName is the name of a kind in a legend.
-func (pic *picture) kindName(k model.Kind) string {
-	return strings.ReplaceAll(pic.p.Kinds[k].Name, "_", " ")
-}
-
-// label names a device beside its lane.
-func (pic *picture) label(d int) string {
-	if name := pic.p.Pipeline.Devices[d].Name; name != "" {
-		return name
-	}
-	what := "device"
-	if pic.p.Pipeline.Devices[d].Engine {
-		what = "engine"
-	}
-	return fmt.Sprintf("%s %*d", what, len(fmt.Sprint(pic.p.NumDevices()-1)), d)
+	return &picture{
+		track: newTrack(p, plan.Order, timelineTimes{p, tl}), metrics: model.Measure(p, plan, tl), memory: p.ModelsMemory(),
+	}, nil
 }
 
 // figures lists the figures of the plan. A bound of 0 says nothing and is left
@@ -114,12 +51,6 @@ func (pic *picture) figures(bound model.Time, broken bool) []string {
 		parts = append(parts, "makespan "+pic.p.FormatTime(pic.metrics.Makespan))
 	}
 	return append(parts, "bubble "+percent(value-pic.metrics.Ideal, value))
-}
-
-// counts lists the sizes of the problem.
-func (pic *picture) counts() []string {
-	return []string{pic.p.Pipeline.DeviceCounts(),
-		model.Plural(len(pic.p.Pipeline.Stages), "stage"), model.Plural(pic.p.MicroBatches(), "micro-batch")}
 }
 
 func percent(part, whole model.Time) string { return model.Percent(int64(part), int64(whole)) }

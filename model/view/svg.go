@@ -120,7 +120,7 @@ func (s *svgPicture) draw() {
 	s.headers()
 	s.laneGrounds()
 	s.axis()
-	if s.plan.NumOps() > mostShapes {
+	if s.numOps() > mostShapes {
 		s.pixels()
 	} else {
 		s.shapes()
@@ -204,8 +204,8 @@ func (s *svgPicture) drawLegend() {
 
 // notes explains what the patches of the legend do not.
 func (s *svgPicture) notes() (notes []string) {
-	if s.plan.NumOps() > mostShapes {
-		return []string{fmt.Sprintf("%d operations, in proportion where narrower than a pixel", s.plan.NumOps())}
+	if s.numOps() > mostShapes {
+		return []string{fmt.Sprintf("%d operations, in proportion where narrower than a pixel", s.numOps())}
 	}
 	if s.most > 1 {
 		notes = append(notes, "paler: later chunks of a device")

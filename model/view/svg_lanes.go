@@ -29,7 +29,7 @@ func hundredths(n int64) string {
 // of those that are wide enough.
 func (s *svgPicture) shapes() {
 	scale := newScale(s.end, 100*(s.right-s.left))
-	for d, order := range s.plan.Order {
+	for d, order := range s.orders {
 		fmt.Fprintf(s.w, `<g transform="translate(%d,%d)">`+"\n", s.left, headHeight+d*s.pitch)
 		for _, op := range order {
 			s.shape(scale, d, op)
@@ -42,8 +42,9 @@ func (s *svgPicture) shapes() {
 // extent returns left edge and width of an operation, in hundredths of a pixel.
 // A sliver between wide neighbours keeps them apart.
 func (s *svgPicture) extent(sc scale, op model.OpID) (x, width int64) {
-	x = sc.at(s.tl.Start[op])
-	width = sc.at(s.tl.End(s.p, op)) - x
+	start, end := s.span(op)
+	x = sc.at(start)
+	width = sc.at(end) - x
 	if width > 400 {
 		width -= 80
 	}
@@ -75,7 +76,8 @@ func (s *svgPicture) tooltip(op model.OpID) string {
 	if isGang(*row) {
 		text += fmt.Sprintf(" on %d devices", len(row.Devices))
 	}
-	return fmt.Sprintf("%s, %s to %s", text, s.p.Pipeline.TimeUnit.Format(int64(s.tl.Start[op])), s.p.FormatTime(s.tl.End(s.p, op)))
+	start, end := s.span(op)
+	return fmt.Sprintf("%s, %s to %s", text, s.p.Pipeline.TimeUnit.Format(int64(start)), s.p.FormatTime(end))
 }
 
 func (s *svgPicture) numbers(sc scale, order []model.OpID) {
@@ -127,11 +129,11 @@ func (s *svgPicture) number(op model.OpID, width int64) string {
 func (s *svgPicture) pixels() {
 	width := s.right - s.left
 	columns := min(width, max(mostPixels/s.p.NumDevices(), 100))
-	drawer := newLaneDrawer(s.picture, columns)
+	drawer := newLaneDrawer(s.track, s.end, columns)
 	classes := s.classes()
 	at := make(map[class]int, len(classes)) // where the line of a class ends
 	paths := make(map[class][]byte, len(classes))
-	for d := range s.plan.Order {
+	for d := range s.orders {
 		clear(at)
 		clear(paths)
 		runs(drawer.draw(d), sameLook, func(first, last int) {
