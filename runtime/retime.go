@@ -12,6 +12,8 @@ import (
 type StageCosts struct {
 	Forward, BackwardInput, BackwardWeight, BackwardFull float64
 	Activation, FreedByInput, Static                     int64
+	// Work is space that every operation uses anew, and not part of Static.
+	Work int64
 }
 
 // Retime returns a problem with the same operations as p, numbered alike, so that a plan of

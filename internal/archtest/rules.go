@@ -42,6 +42,7 @@ runtime/lower       constraints model
 runtime             runtime/lower model model/network
 runtime/cpu         runtime runtime/lower model model/network
 runtime/emulated    runtime runtime/lower model model/network
+runtime/profile     runtime runtime/lower model model/config model/network
 runtime/cuda        runtime runtime/lower model model/network
 runtime/exchange    runtime/lower constraints model model/config
 

@@ -17,6 +17,9 @@ const (
 	// RecomputeFull keeps only the input of each block and repeats the block's
 	// whole forward. Embedding and head are not affected.
 	RecomputeFull
+
+	// NumRecomputes is the number of ways.
+	NumRecomputes = iota
 )
 
 var recomputes = [...]string{

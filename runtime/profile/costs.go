@@ -1,9 +1,7 @@
 package profile
 
 import (
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/flexpipe/flexpipe/model/network"
 	pipert "github.com/flexpipe/flexpipe/runtime"
@@ -97,59 +95,101 @@ func poolOf(layers []pipert.LayerCosts, of func(*pipert.LayerCosts) *pipert.Quan
 	}
 }
 
-// Stages returns the costs of the stages of a blueprint of the network: sums over layers. It
-// returns an error if the layers are those of another network, or a way of recomputation has
-// not been measured.
+// Stages returns the costs of the stages of a blueprint of the network, in 32-bit floats: sums
+// over layers. It returns an error if the layers are those of another network, or a way of
+// recomputation has not been measured.
 func (c *Costs) Stages(b *network.Blueprint) ([]pipert.StageCosts, error) {
-	parts, err := b.StageParts()
+	if err := c.covers(b); err != nil {
+		return nil, err
+	}
+	measured, partition, recompute, err := c.network(b)
 	if err != nil {
 		return nil, err
 	}
-	first := make([]int, len(parts)) // of each part among c.Layers
-	total := 0
-	for p := range parts {
-		first[p] = total
-		total += len(parts[p].Layers)
+	parts, err := measured.Parts()
+	if err != nil {
+		return nil, err
 	}
-	if total != len(c.Layers) {
-		return nil, fmt.Errorf("costs of %d layers for a network of %d", len(c.Layers), total)
+	stages, err := network.PartStages(parts, network.Cluster{FLOPs: network.MeasuredRate}, partition, recompute)
+	if err != nil {
+		return nil, err
 	}
-	stages := make([]pipert.StageCosts, len(b.Stages))
-	for s, slice := range b.Stages {
-		for i := slice.First; i < slice.End; i++ {
-			l, name := &c.Layers[first[slice.Part]+i], parts[slice.Part].Layers[i].Name
-			if l.Name != name {
-				return nil, fmt.Errorf("costs of layer %q where the network has %q", l.Name, name)
-			}
-			if err := addLayer(&stages[s], l, slice.Recompute); err != nil {
-				return nil, err
+	costs := make([]pipert.StageCosts, len(stages))
+	for s := range stages {
+		from := &stages[s]
+		costs[s] = pipert.StageCosts{
+			Forward: float64(from.Forward), BackwardInput: float64(from.BackwardInput),
+			BackwardWeight: float64(from.BackwardWeight), BackwardFull: float64(from.BackwardFull()),
+			Activation: from.Activation, FreedByInput: from.FreedByBackwardInput,
+			Static: from.Static, Work: from.Workspace,
+		}
+	}
+	return costs, nil
+}
+
+// covers tests that all ways of recomputation of a blueprint have been measured.
+func (c *Costs) covers(b *network.Blueprint) error {
+	for _, slice := range b.Stages {
+		for i := range c.Layers {
+			if c.Layers[i].BackwardInput[slice.Recompute].N == 0 {
+				return fmt.Errorf("recomputation %s of layer %s has not been measured", slice.Recompute, c.Layers[i].Name)
 			}
 		}
 	}
-	return stages, nil
+	return nil
 }
 
-// addLayer adds a layer to a stage that recomputes in the way given.
-func addLayer(s *pipert.StageCosts, l *pipert.LayerCosts, way network.Recompute) error {
-	input := l.BackwardInput[way]
-	if input.N == 0 {
-		return fmt.Errorf("backward input of layer %s with recomputation %s has not been measured", l.Name, way)
+// network returns the network of a blueprint with the measured layers, and how the blueprint
+// cuts it.
+func (c *Costs) network(b *network.Blueprint) (measured network.Measured, cut network.Partition, recompute []network.Recompute, err error) {
+	exact := *b
+	exact.DType = network.FP32
+	if measured.Network, err = exact.Network(); err != nil {
+		return measured, nil, nil, err
 	}
-	kept := [network.NumRecomputes]int64{l.Activation, l.Selective, l.Full}[way]
-	s.Forward += l.Forward.Median
-	s.BackwardInput += input.Median
-	s.BackwardWeight += l.BackwardWeight.Median
-	s.BackwardFull += input.Median + l.BackwardWeight.Median
-	s.Activation += kept
-	s.FreedByInput += kept - l.Retained
-	s.Static += l.Parameters * network.FP32.StateBytes()
-	return nil
+	parts, err := measured.Network.Parts()
+	if err != nil {
+		return measured, nil, nil, err
+	}
+	for _, slice := range b.Stages {
+		if parts[slice.Part].Seat == network.Dealt {
+			cut, recompute = append(cut, slice.End-slice.First), append(recompute, slice.Recompute)
+		}
+	}
+	for i := range c.Layers {
+		l := &c.Layers[i]
+		measured.Layers = append(measured.Layers, measurementOf(l, parts[l.Part].Name))
+	}
+	return measured, cut, recompute, nil
+}
+
+// measurementOf returns the costs of a layer as networks take them. Without a measurement that
+// recomputes nothing the first way that was measured takes its place.
+func measurementOf(l *pipert.LayerCosts, part string) network.Measurement {
+	m := network.Measurement{
+		Part: part, Name: l.Name,
+		Forward: l.Forward.Median, BackwardWeight: l.BackwardWeight.Median,
+		Activation: l.Activation, Retained: l.Retained, Work: l.Work,
+	}
+	for _, q := range l.BackwardInput {
+		if q.N > 0 {
+			m.BackwardInput = q.Median
+			break
+		}
+	}
+	m.Selective = checkpoint(l.Selective, l.BackwardInput[network.RecomputeSelective], m.BackwardInput)
+	m.Full = checkpoint(l.Full, l.BackwardInput[network.RecomputeFull], m.BackwardInput)
+	return m
+}
+
+// checkpoint returns what recomputation keeps and takes beyond a backward input of so many
+// nanoseconds; nil if it was not measured.
+func checkpoint(bytes int64, q pipert.Quantiles, input float64) *network.Checkpoint {
+	if q.N == 0 {
+		return nil
+	}
+	return &network.Checkpoint{Bytes: bytes, FLOPs: max(0, q.Median-input)}
 }
 
 // Latency returns what a message takes, in nanoseconds.
 func (c *Costs) Latency() float64 { return c.Hops.Median }
-
-var errNoLayers = errors.New("the profile has no layers; flexpipe profile measures them")
-
-// duration turns nanoseconds into a duration.
-func duration(ns float64) time.Duration { return time.Duration(ns) }
