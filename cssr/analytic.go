@@ -87,7 +87,14 @@ func refuseNetwork(cfg *config.Config, err error) error {
 	var placed *config.Error
 	var field *network.FieldError
 	var partition *network.PartitionError
+	var measured *network.MeasurementError
 	switch {
+	case errors.As(err, &measured):
+		at := "profile.layers"
+		if measured.Layer >= 0 {
+			at = fmt.Sprintf("%s[%d].%s", at, measured.Layer, measured.Field)
+		}
+		return cfg.Locate(at).Refuse(measured.Problem, "measure the model of the configuration", err)
 	case errors.As(err, &placed):
 		return err
 	case errors.As(err, &field):
@@ -95,6 +102,9 @@ func refuseNetwork(cfg *config.Config, err error) error {
 		switch field.Owner {
 		case "cluster":
 			section = field.Owner
+			if cfg.Measured() {
+				return cfg.Locate("profile.link.bandwidth", "profile.link").Refuse(fmt.Sprintf("%v: %s", field.Value, field.Problem), "", err)
+			}
 		case string(config.GPT), string(config.MLP):
 			section = "model"
 		}

@@ -48,6 +48,9 @@ func (c *Choices) setVocabulary(cfg *config.Config) error {
 		return nil
 	}
 	cfg.Model.VocabularySharding = config.VocabularySharding(c.Vocabulary)
+	if cfg.Measured() && cfg.Model.VocabularySharding.Shared() {
+		return vocabularyError(cfg, "layers that all devices share were not measured", "use none").at(cfg.Locate("profile"))
+	}
 	switch cfg.Model.VocabularySharding {
 	case config.VocabularyNone:
 		return nil
@@ -82,6 +85,9 @@ func (c *Choices) setMicroBatchSize(cfg *config.Config) error {
 	switch {
 	case size < 1:
 		return refuse("there must be at least 1 sample", "give a number from 1 up")
+	case cfg.Measured() && size != cfg.Model.MicroBatchSize:
+		return refuse(fmt.Sprintf("the layers were measured with %d", cfg.Model.MicroBatchSize), "measure them again with it").
+			at(cfg.Locate("profile.micro_batch_size"))
 	case cfg.GlobalBatch == 0:
 		return refuse("the samples of an iteration are not known", "give global_batch").at(cfg.Locate("global_batch"))
 	case cfg.GlobalBatch%size != 0:

@@ -46,10 +46,10 @@ func stackOf(p *config.Part) network.Stack {
 }
 
 // network describes the layers of the stages as text, for [model.Pipeline.Network]; it is
-// empty without a model.
+// empty for costs of stages of which no network is known.
 func (l *layout) network(cfg *config.Config) (string, error) {
 	if l.cut == nil {
-		return "", nil
+		return profileNetwork(cfg, l)
 	}
 	b, err := blueprintOf(cfg.Model, len(cfg.Devices))
 	if err != nil {

@@ -25,9 +25,9 @@ type cut struct {
 // parts of their own, shared vocabulary layers and the loss, are added here.
 func (l *layout) cutModel(cfg *config.Config, choices Choices, routes [][][]int) error {
 	dealt := united(routes)
-	net, err := Network(cfg.Model, len(cfg.Devices))
+	net, err := networkOf(cfg)
 	if err != nil {
-		return refuseNetwork(cfg, err)
+		return err
 	}
 	parts, err := stageParts(cfg, net)
 	if err != nil {
@@ -35,6 +35,9 @@ func (l *layout) cutModel(cfg *config.Config, choices Choices, routes [][][]int)
 	}
 	recompute, err := l.recomputeOf(cfg, choices, len(dealt))
 	if err != nil {
+		return err
+	}
+	if err := checkRecompute(cfg, choices, net, recompute); err != nil {
 		return err
 	}
 	partition, err := l.partitionOf(cfg, choices, parts, recompute, dealt)

@@ -47,9 +47,9 @@ func NewDeal(cfg *config.Config, choices Choices) (*Deal, error) {
 		return nil, err
 	}
 	d.Devices = united(routes)
-	net, err := Network(cfg.Model, len(cfg.Devices))
+	net, err := networkOf(cfg)
 	if err != nil {
-		return nil, refuseNetwork(cfg, err)
+		return nil, err
 	}
 	all, err := net.Parts()
 	if err != nil {

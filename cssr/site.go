@@ -62,6 +62,8 @@ func memorySource(cfg *config.Config) source {
 // of links.
 func latencySource(cfg *config.Config) site {
 	switch {
+	case cfg.Measured():
+		return site{keys: "profile.link.latency profile.link"}
 	case cfg.Model != nil:
 		return site{keys: "cluster.link_latency cluster"}
 	case cfg.Communication.EdgeLatency != nil:

@@ -109,6 +109,9 @@ func (d *digest) costs() string {
 		if d.cfg.Model.Kind == config.EncoderDecoder {
 			article = "an"
 		}
+		if d.cfg.Measured() {
+			return fmt.Sprintf("from measured layers of %s %s network, in %s", article, d.cfg.Model.Kind, unit)
+		}
 		return fmt.Sprintf("computed from %s %s network on a cluster, in %s", article, d.cfg.Model.Kind, unit)
 	case d.cfg.Profile != nil:
 		return "from a measured profile, in " + unit

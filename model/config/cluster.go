@@ -6,6 +6,13 @@ func (d *decoder) readCluster() {
 	if d.config.Model == nil {
 		return
 	}
+	if profile := d.root.get("profile"); !profile.absent() {
+		if !v.absent() {
+			v.fail("the profile says what layers and transfers take", "leave it out, or leave profile out to work costs out from the cluster")
+		}
+		d.setMeasuredCluster()
+		return
+	}
 	if v.absent() {
 		v.failMissing("a model needs one: write a mapping such as {flops: 312e12, link_bandwidth: 25e9}")
 		return

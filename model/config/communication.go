@@ -30,6 +30,8 @@ func (d *decoder) readCommunication() {
 // readLatency reads the latency that holds for all pairs of devices.
 func (d *decoder) readLatency(v value) {
 	switch {
+	case d.measured != nil:
+		v.fail("the link of the profile gives the latency already", "leave it out, or give links")
 	case d.config.Model != nil:
 		v.fail("the cluster gives the latency already", "keep cluster.link_latency")
 	case d.config.Communication.EdgeLatency != nil:

@@ -23,7 +23,8 @@ const (
 //
 // Costs come from one of three sources. With `costs` or `profile`, Costs holds them
 // and Model is nil. With `model`, Model, Cluster, Partition and Recompute are set,
-// and Costs and Memory are nil: they follow from the network and the partition. Then
+// and Costs and Memory are nil: they follow from the network and the partition, by
+// formulas or, beside a `profile`, by measurements, see [Config.Measured]. Then
 // the pipeline may have more stages than S, each a part of the network of its own, which
 // no list per stage counts: vocabulary layers that all devices share, and the loss of a
 // two-branch network without a joint part.
@@ -48,7 +49,7 @@ type Config struct {
 
 	Operations []Operation // of the configuration's own, beside those of the stages
 
-	Profile *Profile // the measured profile that filled Costs, else nil
+	Profile *Profile // the measured profile that filled Costs, or that of the layers of Model; else nil
 
 	Model       *Model
 	Cluster     *Cluster

@@ -45,7 +45,8 @@ type decoder struct {
 	root     value
 	fsys     fs.FS // nil when other files cannot be read
 	config   *Config
-	profile  *profileDocument // nil without one
+	profile  *profileDocument // of the stages; nil without one
+	measured *profileDocument // of the layers of the model; nil without one
 	bareSize *value           // the first small size without a unit; nil if there is none
 	problems Errors
 }
@@ -141,21 +142,23 @@ func (d *decoder) readSource() bool {
 		costs.failMissing("give costs, or a profile, or a model on a cluster")
 		return false
 	}
-	for _, second := range given[1:] {
-		second.fail(given[0].path+" gives the costs already", "keep one of the two")
-	}
 	if model.absent() {
 		d.refuseModelKeys()
 	}
 	switch {
-	case len(given) > 1:
-		return false
-	case !profile.absent():
-		return d.readProfile(profile)
-	case !model.absent():
+	case !costs.absent():
+		for _, second := range given[1:] {
+			second.fail("costs gives the costs already", "keep one of the two")
+		}
+		return len(given) == 1 && costs.mapping("write keys such as forward below it")
+	case model.absent():
+		d.profile = d.readProfile(profile)
+		return d.profile != nil && d.profile.hasStages()
+	case profile.absent():
 		return d.readModel(model)
 	}
-	return costs.mapping("write keys such as forward below it")
+	d.measured = d.readProfile(profile)
+	return d.readModel(model) && d.measured != nil && d.readMeasured()
 }
 
 // refuseModelKeys fails for the keys of a model.
@@ -172,8 +175,8 @@ func (d *decoder) refuseModelKeys() {
 func (d *decoder) readUnit() bool {
 	d.config.Unit = Tick
 	switch {
-	case d.profile != nil:
-		d.config.Unit = d.profile.result.Unit
+	case d.config.Profile != nil:
+		d.config.Unit = d.config.Profile.Unit
 	case !d.root.get("model").absent():
 		d.config.Unit = Microsecond
 	}
@@ -182,7 +185,7 @@ func (d *decoder) readUnit() bool {
 		return true
 	}
 	unit, ok := word(v, Tick, Nanosecond, Microsecond, Millisecond, Second)
-	if ok && (unit == Tick) != (d.config.Unit == Tick) && (d.profile != nil || d.config.Model != nil) {
+	if ok && (unit == Tick) != (d.config.Unit == Tick) && (d.config.Profile != nil || d.config.Model != nil) {
 		v.fail(fmt.Sprintf("durations in %s cannot be given in %s", unitPlural(d.config.Unit), unitPlural(unit)), "leave it out")
 		return false
 	}

@@ -114,7 +114,7 @@ func (t DType) Bytes() int {
 type Cluster struct {
 	FLOPS          Decimal // peak floating-point operations per second, positive
 	Efficiency     Decimal // share of FLOPS that is reached, in (0, 1]
-	LinkBandwidth  Decimal // bytes per second between devices of one node, positive
+	LinkBandwidth  Decimal // bytes per second between devices of one node, positive; 0 if size does not matter, which a profile may say
 	LinkLatency    Decimal // start-up of a transfer, in Config.Unit
 	DevicesPerNode int     // 0 when all devices share one node
 	NodeBandwidth  Decimal // bytes per second between nodes; LinkBandwidth unless given

@@ -12,14 +12,18 @@ const (
 	profileVersion = 1
 )
 
-// Profile is what the operations of each stage took when they were measured. A
-// configuration names one instead of giving `costs` and `memory`. The file is JSON.
+// Profile is what the operations of each stage, or of each layer of a network, took when
+// they were measured. A configuration names one instead of giving `costs` and `memory`,
+// or, beside a `model`, instead of a `cluster`. The file is JSON.
 //
-// Durations are in Unit, and sizes are bytes.
+// Durations are in Unit, and sizes are bytes. A profile has stages, layers, or both.
 type Profile struct {
 	Unit           Unit              `json:"unit"`
 	MicroBatchSize int               `json:"micro_batch_size,omitzero"` // samples; 0 when unknown
-	Stages         []StageProfile    `json:"stages"`                    // 1 to MaxStages
+	Stages         []StageProfile    `json:"stages,omitzero"`           // 1 to MaxStages; nil when only layers were measured
+	Layers         []LayerProfile    `json:"layers,omitzero"`           // all of a network, in the order of its parts; nil when not measured
+	Network        Object            `json:"network,omitzero"`          // which layers of which network the stages hold, see model/network.Blueprint
+	Link           *LinkProfile      `json:"link,omitzero"`             // nil when not measured
 	Edges          []EdgeProfile     `json:"edges,omitzero"`            // the stage graph; nil is the chain, latencies not measured
 	Provenance     map[string]string `json:"provenance,omitzero"`       // free text about machine, date and network
 }
@@ -41,11 +45,12 @@ type Durations struct {
 }
 
 // Measurement sums up the repeated measurement of one duration. The median counts
-// as the cost; the rest is for the reader.
+// as the cost, so it is taken with all devices at work; the rest is for the reader.
 type Measurement struct {
 	Median  Decimal  `json:"median"`
-	P10     *Decimal `json:"p10,omitzero"` // a tenth of the samples took at most this; nil when unknown
-	P90     *Decimal `json:"p90,omitzero"` // nine tenths of the samples took at most this; nil when unknown
+	Alone   *Decimal `json:"alone,omitzero"` // the median when nothing else ran; nil when unknown
+	P10     *Decimal `json:"p10,omitzero"`   // a tenth of the samples took at most this; nil when unknown
+	P90     *Decimal `json:"p90,omitzero"`   // nine tenths of the samples took at most this; nil when unknown
 	Samples int      `json:"samples,omitzero"`
 }
 
@@ -128,8 +133,12 @@ func (p *profileDocument) read() {
 	}
 	var ok bool
 	p.result.Unit, ok = word(unit, Tick, Nanosecond, Microsecond, Millisecond, Second)
-	if ok && p.readStages(p.root.get("stages")) {
+	if ok && p.readStages(p.root.get("stages")) && p.readLayers(p.root.get("layers")) {
+		p.readLink(p.root.get("link"))
 		p.readEdges(p.root.get("edges"))
+	}
+	if network := p.root.get("network"); !network.absent() {
+		p.result.Network, _ = network.object()
 	}
 }
 

@@ -5,6 +5,9 @@ package config
 func (p *profileDocument) readStages(v value) bool {
 	const remedy = `write a list such as [{"durations": {"forward": {"median": 10}}}]`
 	if v.absent() {
+		if layers := p.root.get("layers"); !layers.absent() {
+			return true
+		}
 		v.failMissing(remedy)
 		return false
 	}
@@ -99,6 +102,9 @@ func (p *profileDocument) readMeasurement(v value) (*Measurement, bool) {
 	if result.Median, ok = median.duration(p.result.Unit); !ok {
 		return nil, false
 	}
+	if result.Alone, ok = p.readQuantile(v.get("alone")); !ok {
+		return nil, false
+	}
 	if result.P10, ok = p.readQuantile(v.get("p10")); !ok {
 		return nil, false
 	}
@@ -155,6 +161,10 @@ func readMemoryProfile(v value, stage int) (*MemoryProfile, bool) {
 func (p *profileDocument) readEdges(v value) {
 	const remedy = `write a list such as [{"from": 0, "to": 1, "latency": 2}]`
 	if v.absent() {
+		return
+	}
+	if p.result.Stages == nil {
+		v.fail("the profile has no stages for edges to connect", "give stages, or leave it out")
 		return
 	}
 	items, ok := v.items(remedy)

@@ -5,15 +5,15 @@ import (
 	"path"
 )
 
-// readProfile reads the profile that the configuration names.
-func (d *decoder) readProfile(v value) bool {
+// readProfile reads the profile that the configuration names; nil if that fails.
+func (d *decoder) readProfile(v value) *profileDocument {
 	name, ok := v.text()
 	if !ok {
-		return false
+		return nil
 	}
 	if d.fsys == nil {
 		v.fail("a profile is read from beside the configuration's file, and there is no such file", "give the configuration as a file")
-		return false
+		return nil
 	}
 	if !path.IsAbs(name) {
 		name = path.Join(path.Dir(v.doc.file), name)
@@ -21,14 +21,23 @@ func (d *decoder) readProfile(v value) bool {
 	data, err := readFile(d.fsys, name)
 	if err != nil {
 		v.fail("the profile cannot be read: "+err.Error(), "name a file relative to the configuration")
-		return false
+		return nil
 	}
-	if d.profile, ok = parseProfile(data, name, &d.problems); !ok {
-		d.profile = nil
-		return false
+	p, ok := parseProfile(data, name, &d.problems)
+	if !ok {
+		return nil
 	}
-	d.config.Profile, d.config.profileRoot = d.profile.result, d.profile.root
-	return true
+	d.config.Profile, d.config.profileRoot = p.result, p.root
+	return p
+}
+
+// hasStages fails for a profile of layers only, which says nothing about stages.
+func (p *profileDocument) hasStages() bool {
+	if p.result.Stages != nil {
+		return true
+	}
+	p.root.get("stages").failMissing("measure stages, or give the model that the layers are of")
+	return false
 }
 
 // stage returns the place of one stage in the profile.

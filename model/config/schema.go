@@ -61,7 +61,7 @@ var configSchema = schema{
 }
 
 // measurementSchema describes the duration of one kind of operation in a profile.
-var measurementSchema = schema{"median": nil, "p10": nil, "p90": nil, "samples": nil}
+var measurementSchema = schema{"median": nil, "alone": nil, "p10": nil, "p90": nil, "samples": nil}
 
 // profileSchema describes a profile.
 var profileSchema = schema{
@@ -73,6 +73,16 @@ var profileSchema = schema{
 		},
 		"memory": memorySchema,
 	},
+	"layers": {
+		"part": nil, "name": nil,
+		"durations": {
+			"forward": measurementSchema, "backward_input": measurementSchema, "backward_weight": measurementSchema,
+			"recompute_selective": measurementSchema, "recompute_full": measurementSchema,
+		},
+		"memory": {"activation": nil, "retained": nil, "selective": nil, "full": nil, "work": nil},
+	},
+	"network":    nil,
+	"link":       {"latency": nil, "bandwidth": nil},
 	"edges":      {"from": nil, "to": nil, "latency": nil},
 	"provenance": {anyKey: nil},
 }

@@ -98,15 +98,12 @@ func (m *Measurement) checkpoint(measured *Checkpoint) Checkpoint {
 }
 
 // Lacks returns the number of the first layer on which a recomputation has an effect, by
-// its formulas, but was not measured; -1 if there is none. Errors are those of
-// [Measured.Parts].
-func (m Measured) Lacks(r Recompute) (layer int, err error) {
-	if _, err := m.Parts(); err != nil {
-		return -1, err
-	}
+// its formulas, but was not measured; -1 if there is none. [Measured.Parts] must have
+// succeeded.
+func (m Measured) Lacks(r Recompute) int {
 	parts, err := m.Network.Parts()
 	if err != nil {
-		return -1, err
+		return 0
 	}
 	for i, l := range concatenated(parts) {
 		measured := m.Layers[i].Selective
@@ -114,8 +111,8 @@ func (m Measured) Lacks(r Recompute) (layer int, err error) {
 			measured = m.Layers[i].Full
 		}
 		if measured == nil && l.checkpoint(r) != (Checkpoint{Bytes: l.Activation}) {
-			return i, nil
+			return i
 		}
 	}
-	return -1, nil
+	return -1
 }

@@ -65,7 +65,8 @@ func (e *ConfigError) Error() string { return "partition: " + e.Problem }
 // all.
 //
 // Errors: a [*ConfigError] for a network of several chains, with several routes, with a
-// gang, with numbers that are too fine, or with idle devices; else those of
+// gang, with numbers that are too fine, with idle devices, or with recomputation that a
+// profile did not measure; else those of
 // [cssr.NewDeal].
 func FromConfig(cfg *config.Config, choices cssr.Choices, recompute []network.Recompute) (*Problem, error) {
 	if cfg.Model == nil {
@@ -76,6 +77,9 @@ func FromConfig(cfg *config.Config, choices cssr.Choices, recompute []network.Re
 	}
 	deal, err := cssr.NewDeal(cfg, choices)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkMeasured(cfg, recompute); err != nil {
 		return nil, err
 	}
 	chain, counts := network.DealtLayers(deal.Parts)
@@ -105,6 +109,20 @@ func FromConfig(cfg *config.Config, choices cssr.Choices, recompute []network.Re
 		}
 	}
 	return p, p.Check()
+}
+
+// checkMeasured tests that there are costs of the ways to recompute.
+func checkMeasured(cfg *config.Config, recompute []network.Recompute) error {
+	known, err := cssr.Recomputable(cfg)
+	if err != nil {
+		return err
+	}
+	for _, r := range recompute {
+		if !slices.Contains(known, r) {
+			return &ConfigError{fmt.Sprintf("the profile has no costs of recomputation %v; leave it out, or measure it", r)}
+		}
+	}
+	return nil
 }
 
 // reserve takes what each device holds of shared layers off its limit: parameters, and

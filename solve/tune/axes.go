@@ -8,6 +8,7 @@ import (
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
+	"github.com/flexpipe/flexpipe/model/network"
 )
 
 // An axis is a dimension of the space: a few options, by number.
@@ -41,10 +42,11 @@ func (c coordinates) key() string { return string(c) }
 // grid is the space of a configuration as axes.
 type grid struct {
 	cfg    *config.Config
-	base   cssr.Choices // what holds for all points
-	shapes []axis       // shape the problem
-	orders []axis       // shape the policy
-	recuts bool         // the partition is the tuner's to choose
+	base   cssr.Choices        // what holds for all points
+	shapes []axis              // shape the problem
+	orders []axis              // shape the policy
+	recuts bool                // the partition is the tuner's to choose
+	modes  []network.Recompute // ways to recompute that layers have costs for
 
 	fits    sync.Map      // partitions by what they are for: *fitting
 	openers []coordinates // of the policy: options that often do well together
@@ -67,6 +69,15 @@ func newGrid(cfg *config.Config, space cssr.Space, start *cssr.Point) (*grid, er
 	}
 	if err := checkSpace(cfg, &space); err != nil {
 		return nil, err
+	}
+	if cfg.Model != nil {
+		var err error
+		if g.modes, err = cssr.Recomputable(cfg); err != nil {
+			return nil, err
+		}
+		if err := checkMeasured(cfg, &space, g.modes); err != nil {
+			return nil, err
+		}
 	}
 	layouts := layoutsOf(cfg, &space)
 	if len(layouts) == 0 {
@@ -109,7 +120,7 @@ func (g *grid) addModel(cfg *config.Config, space *cssr.Space) {
 			d.choices.MicroBatchSize = sizes[i]
 		}
 	})
-	layers := layersOf(cfg, space)
+	layers := layersOf(cfg, space, g.modes)
 	g.recuts = len(space.Partitions) == 0 || slices.Contains(space.Partitions, Fit)
 	g.shape("layers", len(layers), func(d *draft, i int) { d.partition, d.recompute = layers[i].partition, layers[i].recompute })
 }
@@ -119,8 +130,9 @@ type layering struct{ partition, recompute string }
 
 // layersOf lists partitions with recomputation. By itself it leaves out what package
 // partition weighs anyway when it chooses both, and for networks of several chains,
-// which that package refuses, all that it would choose.
-func layersOf(cfg *config.Config, space *cssr.Space) []layering {
+// which that package refuses, all that it would choose, with the ways to recompute that
+// have costs.
+func layersOf(cfg *config.Config, space *cssr.Space, modes []network.Recompute) []layering {
 	list := []layering{{Configured, Configured}, {Fit, Configured}, {Fit, Fit}}
 	rules := []string{"even"}
 	if len(cfg.Model.Parts) > 1 {
@@ -129,8 +141,12 @@ func layersOf(cfg *config.Config, space *cssr.Space) []layering {
 	if len(space.Partitions) > 0 || len(space.Recompute) > 0 {
 		list, rules = nil, or(space.Partitions, append(rules, Configured, Fit))
 	}
+	words := []string{Configured, Fit}
+	for _, mode := range modes {
+		words = append(words, mode.String())
+	}
 	for _, partition := range rules {
-		for _, recompute := range or(space.Recompute, []string{Configured, Fit, "none", "selective", "full"}) {
+		for _, recompute := range or(space.Recompute, words) {
 			if recompute != Fit || partition == Fit || len(space.Recompute) > 0 {
 				list = append(list, layering{partition, recompute})
 			}
@@ -322,7 +338,7 @@ func backwardsOf(cfg *config.Config) []string {
 // vocabularyOf lists where embedding and head may sit.
 func vocabularyOf(cfg *config.Config) []string {
 	has := slices.ContainsFunc(cfg.Model.Parts, func(p config.Part) bool { return p.Vocabulary > 0 })
-	if !has || len(cfg.Devices) == 1 {
+	if !has || len(cfg.Devices) == 1 || cfg.Measured() {
 		return []string{""}
 	}
 	if cfg.Model.Kind == config.GPT {
@@ -334,12 +350,12 @@ func vocabularyOf(cfg *config.Config) []string {
 // sizesOf lists micro-batch sizes that divide the batch of an iteration: that of
 // the configuration, halves and doubles.
 //
-// A contrastive loss compares the samples of a micro-batch, so its size is a part of what
+// Layers that were measured are known at their size only. A contrastive loss compares the samples of a micro-batch, so its size is a part of what
 // is trained and not the tuner's to change unasked.
 func sizesOf(cfg *config.Config) []int {
 	size := cfg.Model.MicroBatchSize
 	sizes := []int{size}
-	if cfg.Model.Loss == config.Contrastive {
+	if cfg.Model.Loss == config.Contrastive || cfg.Measured() {
 		return sizes
 	}
 	for _, other := range []int{size / 2, 2 * size, 4 * size} {

@@ -7,7 +7,10 @@ import (
 
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model/config"
+	"github.com/flexpipe/flexpipe/model/network"
 )
+
+var everyMode = []network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull}
 
 // What the tuner tries unasked has the layers and chunks that large vocabularies want,
 // and recomputation for networks that package partition refuses.
@@ -29,7 +32,7 @@ func TestDefaultLayers(t *testing.T) {
 		if chunks := chunksOf(cfg); !slices.Equal(chunks, c.chunks) {
 			t.Errorf("%s: chunks %v, want %v", c.file, chunks, c.chunks)
 		}
-		list := layersOf(cfg, &cssr.Space{})
+		list := layersOf(cfg, &cssr.Space{}, everyMode)
 		for _, l := range c.has {
 			if !slices.Contains(list, l) {
 				t.Errorf("%s: %v lacks %v", c.file, list, l)
@@ -47,11 +50,11 @@ func TestGivenLayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := layersOf(cfg, &cssr.Space{Partitions: []string{Fit}, Recompute: []string{"full", Fit}})
+	got := layersOf(cfg, &cssr.Space{Partitions: []string{Fit}, Recompute: []string{"full", Fit}}, everyMode)
 	if want := []layering{{Fit, "full"}, {Fit, Fit}}; !slices.Equal(got, want) {
 		t.Errorf("layers %v, want %v", got, want)
 	}
-	got = layersOf(cfg, &cssr.Space{Recompute: []string{"none"}})
+	got = layersOf(cfg, &cssr.Space{Recompute: []string{"none"}}, everyMode)
 	if want := []layering{{"even", "none"}, {Configured, "none"}, {Fit, "none"}}; !slices.Equal(got, want) {
 		t.Errorf("layers %v, want %v", got, want)
 	}

@@ -110,7 +110,7 @@ func (g *grid) resolve(ctx context.Context, d *draft) (cssr.Choices, error) {
 	if g.cfg.Model == nil {
 		return c, nil
 	}
-	modes := allModes
+	modes := g.modes
 	switch d.recompute {
 	case Configured:
 		modes = modesOf(g.cfg)
@@ -137,12 +137,10 @@ func (g *grid) resolve(ctx context.Context, d *draft) (cssr.Choices, error) {
 	return c, nil
 }
 
-var allModes = []network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull}
-
 // modesOf returns the ways to recompute that a configuration has, in ascending order.
 func modesOf(cfg *config.Config) []network.Recompute {
 	var list []network.Recompute
-	for _, mode := range allModes {
+	for _, mode := range []network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull} {
 		if slices.Contains(cfg.Recompute, config.Recompute(mode.String())) {
 			list = append(list, mode)
 		}
