@@ -10,59 +10,6 @@ import (
 	"github.com/flexpipe/flexpipe/model/network"
 )
 
-// Network returns the network that m describes, on so many devices, which share its
-// vocabulary if m says so. Its numbers are checked where its layers are listed, see
-// [network.Network].
-func Network(m *config.Model, devices int) (network.Network, error) {
-	dtype, err := network.ParseDType(string(m.DType))
-	if err != nil {
-		return nil, fmt.Errorf("model.dtype: %w", err)
-	}
-	shards := 0
-	if m.VocabularySharding.Shared() {
-		shards = devices
-	}
-	parts := make([]network.Stack, len(m.Parts))
-	for i := range parts {
-		parts[i] = stackOf(&m.Parts[i])
-	}
-	body := parts[0]
-	switch m.Kind {
-	case config.EncoderDecoder:
-		return network.EncoderDecoder{
-			Encoder: parts[0], Decoder: parts[1],
-			MicroBatchSize: m.MicroBatchSize, DType: dtype, Shards: shards,
-		}, nil
-	case config.TwoBranch:
-		net := network.TwoBranch{
-			Branches:       [2]network.Stack{parts[0], parts[1]},
-			MicroBatchSize: m.MicroBatchSize, DType: dtype, Shards: shards,
-		}
-		if len(parts) > 2 {
-			net.Joint = &parts[2]
-		}
-		return net, nil
-	case config.GPT:
-		return network.GPT{
-			Layers: body.Layers, Hidden: body.Hidden, Heads: body.Heads, Sequence: body.Sequence,
-			Vocabulary: body.Vocabulary, FeedForward: body.FeedForward, TiedEmbedding: body.TiedEmbedding,
-			MicroBatchSize: m.MicroBatchSize, DType: dtype, Shards: shards,
-		}, nil
-	}
-	return network.MLP{
-		Layers: body.Layers, Hidden: body.Hidden, FeedForward: body.FeedForward, Sequence: body.Sequence,
-		MicroBatchSize: m.MicroBatchSize, DType: dtype,
-	}, nil
-}
-
-// stackOf returns the sizes of a part; an mlp has no heads.
-func stackOf(p *config.Part) network.Stack {
-	return network.Stack{
-		Layers: p.Layers, Hidden: p.Hidden, Heads: p.Heads, Sequence: p.Sequence,
-		FeedForward: p.FeedForward, Vocabulary: p.Vocabulary, TiedEmbedding: p.TiedEmbedding,
-	}
-}
-
 // clusterOf returns the hardware of a configuration with a model. Link latency
 // is left out: it is exact in the configuration, and added to latencies there.
 func clusterOf(c *config.Cluster) network.Cluster {

@@ -65,6 +65,9 @@ func Pipeline(cfg *config.Config, choices Choices) (*model.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
+	if pl.Network, err = l.network(cfg); err != nil {
+		return nil, refuseNetwork(cfg, err)
+	}
 	pl.Objective = objectives[cfg.Objective]
 	if choices.Objective != nil {
 		pl.Objective = *choices.Objective

@@ -16,6 +16,8 @@ import (
 type cut struct {
 	parts  []network.Part
 	stages []network.Stage // by stage of the layout
+
+	recompute []network.Recompute // of the stages that a partition fills, in order
 }
 
 // cutModel cuts the network of cfg into stages. routes are, by route, the devices of the
@@ -45,7 +47,7 @@ func (l *layout) cutModel(cfg *config.Config, choices Choices, routes [][][]int)
 	if err != nil {
 		return refusePartition(cfg, choices, err)
 	}
-	l.cut = &cut{parts, stages}
+	l.cut = &cut{parts, stages, recompute}
 	l.after = network.StageGraph(parts, stages)
 	for _, dealt := range routes {
 		l.further = append(l.further, l.seat(len(cfg.Devices), dealt))

@@ -1,17 +1,41 @@
 package model
 
 import (
+	"encoding"
 	"math"
 	"reflect"
 	"strings"
 )
 
+// DecodeJSON reads text, a JSON value, into the variable that v points to, as strictly as
+// a plan file is read: unknown keys, keys given twice or in another case, wrong types and
+// trailing data are errors. Variables are structs by their json tags, slices, pointers,
+// strings, signed integers, uint64, booleans, and what unmarshals text.
+//
+// Errors are [*FileError] that call the text document. Cost O(len(text)).
+func DecodeJSON(document, text string, v any) error {
+	r := jsonReader{document: document, text: text}
+	if err := r.decode(v); err != nil {
+		return err
+	}
+	return r.end()
+}
+
 // decode reads the next value into the variable that v points to: structs by
-// their json tags, slices, pointers (null is nil), strings, signed integers, uint64, booleans.
+// their json tags, slices, pointers (null is nil), strings, signed integers, uint64, booleans,
+// and what unmarshals text.
 // Unknown keys are errors.
 func (r *jsonReader) decode(v any) error { return r.value(reflect.ValueOf(v).Elem()) }
 
 func (r *jsonReader) value(v reflect.Value) error {
+	switch to := v.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler:
+		return r.unmarshal(to)
+	case *objectText:
+		text, err := r.objectText()
+		*to = text
+		return err
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		if r.word("null") {
@@ -44,6 +68,22 @@ func (r *jsonReader) value(v reflect.Value) error {
 	default:
 		return r.signed(v)
 	}
+}
+
+// unmarshal reads a string into what takes text.
+func (r *jsonReader) unmarshal(v encoding.TextUnmarshaler) error {
+	r.next()
+	at := r.pos
+	text, err := r.string()
+	if err != nil {
+		return err
+	}
+	if err := v.UnmarshalText([]byte(text)); err != nil {
+		file := r.fail(at, "%v", err).(*FileError)
+		file.Err = err
+		return file
+	}
+	return nil
 }
 
 func (r *jsonReader) signed(v reflect.Value) error {

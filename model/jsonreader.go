@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// FileError reports where and why a plan file cannot be read.
+// FileError reports where and why a plan file, or another document, cannot be read.
 type FileError struct {
+	Document     string // what is read, such as network; "" is a plan file
 	Line, Column int    // from 1; the column counts characters
 	Path         string // of the value, such as problem.stages[3].forward; "" at the top
 	Reason       string
@@ -23,7 +24,11 @@ func (e *FileError) Error() string {
 	if e.Path != "" {
 		where += " (" + e.Path + ")"
 	}
-	return "plan file, " + where + ": " + e.Reason
+	document := "plan file"
+	if e.Document != "" {
+		document = e.Document
+	}
+	return document + ", " + where + ": " + e.Reason
 }
 
 // Unwrap returns Err.
@@ -35,10 +40,11 @@ func (e *FileError) Unwrap() error { return e.Err }
 // and the size of what it allocates follow from what the caller expects. All
 // errors are *FileError.
 type jsonReader struct {
-	text   string
-	pos    int
-	path   []pathStep
-	fields map[reflect.Type][]jsonField // see fieldsOf
+	document string // see FileError
+	text     string
+	pos      int
+	path     []pathStep
+	fields   map[reflect.Type][]jsonField // see fieldsOf
 }
 
 // pathStep is a key, or an index if the key is "".
@@ -82,7 +88,8 @@ func (r *jsonReader) fail(at int, format string, args ...any) error {
 	before := r.text[:min(at, len(r.text))]
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	return &FileError{
-		Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(line),
+		Document: r.document,
+		Line:     1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(line),
 		Path: path.String(), Reason: fmt.Sprintf(format, args...),
 	}
 }

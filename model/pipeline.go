@@ -32,8 +32,8 @@ type Pipeline struct {
 	Links    []Link // exceptions to Latency
 	Blocking bool   // transfers are operations that occupy sender and receiver
 
-	// Network describes, as JSON on one line, which layers of which network the stages hold;
-	// empty if there is no network. This package only carries it; see
+	// Network describes, as a JSON object on one line, which layers of which network the
+	// stages hold; empty if there is no network. This package only carries it; see
 	// model/network.Blueprint.
 	Network string
 }

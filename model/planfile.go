@@ -3,6 +3,7 @@ package model
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -71,11 +72,11 @@ const (
 // Encode writes the plan file. The same content gives the same bytes, one
 // device or stage a line. It writes times if there are any and the orders have
 // no more than 100,000 operations. Errors: orders that do not fit the problem
-// (in number, or an operation that does not exist or lacks a recorded time), and
-// those of w. Cost O(operations), times log(operations) when it looks for
+// (in number, or an operation that does not exist or lacks a recorded time), a network
+// that is no JSON object on one line, and those of w. Cost O(operations), times log(operations) when it looks for
 // periods, in memory that does not grow with plain orders.
 func (f *PlanFile) Encode(w io.Writer) error {
-	if err := f.checkOrders(); err != nil {
+	if err := cmp.Or(f.checkOrders(), checkNetwork(f.Problem.Pipeline.Network)); err != nil {
 		return err
 	}
 	e := planEncoder{w: bufio.NewWriterSize(w, 1<<16)}
@@ -224,6 +225,10 @@ func (e *planEncoder) problem(pl *Pipeline) {
 	}
 	if c := toCommunication(pl); c.Latency != 0 || c.Links != nil || c.Mode != nil {
 		e.field("communication", c)
+	}
+	if pl.Network != "" {
+		e.item("network")
+		e.w.WriteString(pl.Network)
 	}
 	e.close('}')
 }

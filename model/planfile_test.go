@@ -128,6 +128,7 @@ func everything() *model.Pipeline {
 			{After: []int{0}, Replicas: []model.Replica{{Devices: []int{1, 2}, Durations: durations(2)}}, Backward: model.Fused},
 		},
 		Latency: 4, Links: []model.Link{{From: 0, To: 1, Latency: 7}}, Blocking: true,
+		Network: `{"kind":"of <its> own","list":[1,{"µ":"a b"}]}`,
 	}
 }
 
@@ -291,6 +292,44 @@ func TestDecodePlanRefusesClaims(t *testing.T) {
 		`"replicas":[`+strings.Repeat(`{"devices":[0],"forward":1},`, 128)+`{"devices":[0],"forward":1}]`, 1)
 	if _, err := model.DecodePlanSmall([]byte(replicas)); err == nil || !strings.Contains(err.Error(), "2 stages with up to 129 replicas") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestPlanFileNetwork holds the network to any JSON object, which may stand on several
+// lines and comes back on one.
+func TestPlanFileNetwork(t *testing.T) {
+	with := func(network string) string {
+		return strings.Replace(smallPlan, "    ]\n  },\n", "    ],\n    \"network\": "+network+"\n  },\n", 1)
+	}
+	f, err := model.DecodePlan([]byte(with("{ \"a\" :\n [1.5e3, {\"b\": null}],\r\n \"c\": \" \\n\" }")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"a":[1.5e3,{"b":null}],"c":" \n"}`
+	if f.Problem.Pipeline.Network != want {
+		t.Errorf("network %s, want %s", f.Problem.Pipeline.Network, want)
+	}
+	if text := string(encode(t, f)); text != with(want) {
+		t.Errorf("got\n%s\nwant\n%s", text, with(want))
+	}
+	for network, want := range map[string]string{
+		`"{}"`:                  "plan file, line 16, column 16 (problem.network): a string stands where an object is expected",
+		`[]`:                    "plan file, line 16, column 16 (problem.network): a list stands where an object is expected",
+		`null`:                  `plan file, line 16, column 16 (problem.network): "null" stands where an object is expected`,
+		`{"a": 1,}`:             "plan file, line 16, column 24 (problem.network): the object is not valid JSON: invalid character '}' looking for beginning of object key string",
+		`{"a": [1}}`:            "plan file, line 16, column 24 (problem.network): the object is not valid JSON: invalid character '}' after array element",
+		`{"a` + "\xff" + `":1}`: "plan file, line 16, column 16 (problem.network): the object is not valid UTF-8",
+		`{"a":"` + strings.Repeat("x", 16<<20) + `"}`: "plan file, line 16, column 16 (problem.network): the object has 16777224 bytes; a plan file may have 16777216 there",
+	} {
+		if _, err := model.DecodePlan([]byte(with(network))); err == nil || err.Error() != want {
+			t.Errorf("%.40s: error %v, want %s", network, err, want)
+		}
+	}
+	for _, network := range []string{`[]`, `{`, "{\n}", "{\"\xff\":1}", ` {}`} {
+		f.Problem.Pipeline.Network = network
+		if err := f.Encode(&bytes.Buffer{}); err == nil || err.Error() != "plan file: the network is not a JSON object on one line" {
+			t.Errorf("%q: error %v", network, err)
+		}
 	}
 }
 

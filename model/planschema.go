@@ -19,6 +19,7 @@ type problemJSON struct {
 	Stages        []stageJSON       `json:"stages"`
 	Operations    []operationJSON   `json:"operations"`
 	Communication communicationJSON `json:"communication"`
+	Network       objectText        `json:"network"`
 }
 
 type deviceJSON struct {
@@ -167,7 +168,7 @@ func (b *pipelineReader) pipeline(j *problemJSON) *Pipeline {
 		Name: b.line(steps("name"), j.Name), TimeUnit: b.unit("time_unit", j.TimeUnit), MemoryUnit: b.unit("memory_unit", j.MemoryUnit),
 		Objective:    Objective(b.index(steps("objective"), objectiveNames, j.Objective)),
 		MicroBatches: j.MicroBatches, Factors: j.Factors, FactorScale: 1, Routes: j.Routes,
-		Latency:  j.Communication.Latency,
+		Latency: j.Communication.Latency, Network: string(j.Network),
 		Blocking: b.index(steps("communication", "mode"), communicationModes, j.Communication.Mode) == 1,
 	}
 	if j.FactorScale != nil {

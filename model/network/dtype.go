@@ -41,6 +41,20 @@ func (d DType) String() string {
 	return dtypes[d].name
 }
 
+// MarshalText returns the name of d.
+func (d DType) MarshalText() ([]byte, error) {
+	if !d.valid() {
+		return nil, fmt.Errorf("unknown dtype %d", uint8(d))
+	}
+	return []byte(d.String()), nil
+}
+
+// UnmarshalText is [ParseDType].
+func (d *DType) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDType(string(text))
+	return err
+}
+
 // Bytes returns the size of one element: 2 or 4.
 func (d DType) Bytes() int64 { return dtypes[d].element }
 

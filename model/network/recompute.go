@@ -43,6 +43,20 @@ func (r Recompute) String() string {
 	return recomputes[r]
 }
 
+// MarshalText returns the name of r.
+func (r Recompute) MarshalText() ([]byte, error) {
+	if !r.valid() {
+		return nil, fmt.Errorf("unknown recompute %d", uint8(r))
+	}
+	return []byte(r.String()), nil
+}
+
+// UnmarshalText is [ParseRecompute].
+func (r *Recompute) UnmarshalText(text []byte) (err error) {
+	*r, err = ParseRecompute(string(text))
+	return err
+}
+
 func (r Recompute) valid() bool { return int(r) < len(recomputes) }
 
 // checkRecompute returns an error unless list is nil, which means none

@@ -5,20 +5,20 @@ import "errors"
 // A Stack is a run of equal blocks in a network of several, such as its encoder.
 type Stack struct {
 	// Layers is the number of blocks.
-	Layers int
+	Layers int `json:"layers"`
 	// Hidden is the width h.
-	Hidden int
+	Hidden int `json:"hidden"`
 	// Heads is the number of attention heads a, which divides Hidden; 0 makes the
 	// blocks those of an [MLP].
-	Heads int
+	Heads int `json:"heads,omitempty"`
 	// Sequence is the positions per sample s; 0 means 1 for the blocks of an MLP.
-	Sequence int
+	Sequence int `json:"sequence,omitempty"`
 	// FeedForward is the inner width f; 0 means 4h.
-	FeedForward int
+	FeedForward int `json:"feed_forward,omitempty"`
 	// Vocabulary is the number of tokens V; 0 for a stack without embedding and head.
-	Vocabulary int
+	Vocabulary int `json:"vocabulary,omitempty"`
 	// TiedEmbedding says that the head uses the table of the embedding.
-	TiedEmbedding bool
+	TiedEmbedding bool `json:"tied_embedding,omitempty"`
 }
 
 // A batch is what the stacks of a network have in common.
