@@ -4,8 +4,6 @@ import (
 	_ "embed"
 	"math"
 	"math/rand/v2"
-
-	"github.com/flexpipe/flexpipe/model/network"
 )
 
 //go:embed text/river.txt
@@ -174,9 +172,3 @@ func (t *teacher) answer(wanted, input []float32) {
 		input, wanted = input[t.hidden:], wanted[t.hidden:]
 	}
 }
-
-// lossPart returns the part whose last layer writes the loss: the last one.
-func (l *layout) lossPart() int { return len(l.parts) - 1 }
-
-// blockKind reports whether layer i of a part is a block, and not one of its ends.
-func (p *part) blockKind(i int) bool { return p.Layers[i].Kind == network.Block }

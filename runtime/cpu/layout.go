@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/flexpipe/flexpipe/model/network"
 )
@@ -47,7 +46,7 @@ func (e *UnsupportedError) Error() string {
 	return text + "; " + e.Fix
 }
 
-// BlueprintError reports that a blueprint contradicts itself or its pipeline.
+// BlueprintError reports that a pipeline is not that of its blueprint.
 type BlueprintError struct {
 	Stage   int    // -1 if it is about no single stage
 	Problem string // what is wrong, and what would be right
@@ -55,22 +54,21 @@ type BlueprintError struct {
 
 func (e *BlueprintError) Error() string {
 	if e.Stage < 0 {
-		return "network blueprint: " + e.Problem
+		return "the pipeline is not that of its network blueprint: " + e.Problem
 	}
-	return fmt.Sprintf("network blueprint: stage %d %s", e.Stage, e.Problem)
+	return fmt.Sprintf("the pipeline is not that of its network blueprint: stage %d %s", e.Stage, e.Problem)
 }
 
-// newLayout checks a blueprint. Errors are those of the blueprint's network, an
-// *UnsupportedError, and a *BlueprintError for stages that do not hold each layer once.
+// newLayout checks a blueprint. Errors are an *UnsupportedError, and that of the blueprint's
+// own Validate.
 func newLayout(b *network.Blueprint) (*layout, error) {
+	if err := b.Validate(); err != nil {
+		return nil, err
+	}
 	if err := supported(b); err != nil {
 		return nil, err
 	}
-	net, err := b.Network()
-	if err != nil {
-		return nil, err
-	}
-	parts, err := net.Parts()
+	parts, err := b.StageParts()
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +81,8 @@ func newLayout(b *network.Blueprint) (*layout, error) {
 		}
 		l.parts = append(l.parts, p)
 	}
-	return l, l.place()
+	l.place()
+	return l, nil
 }
 
 // supported refuses networks for which there are no layers.
@@ -110,59 +109,25 @@ func supported(b *network.Blueprint) error {
 	return nil
 }
 
-// place finds the stages before and after each stage, and checks that they cover the layers.
-func (l *layout) place() error {
-	last := slices.Repeat([]int{-1}, len(l.parts)) // by part: the stage with the last layer so far
-	end := make([]int, len(l.parts))               // by part: that layer, exclusive
-	// Stages of a part follow each other in number in every pipeline that cssr builds; where
-	// they do not, first sorts them by part and layer.
-	for _, s := range l.inOrder() {
-		slice := l.blueprint.Stages[s]
-		if slice.Part < 0 || slice.Part >= len(l.parts) {
-			return &BlueprintError{s, fmt.Sprintf("is of part %d; the network has parts 0 to %d", slice.Part, len(l.parts)-1)}
-		}
-		if slice.First != end[slice.Part] || slice.End <= slice.First || slice.End > len(l.parts[slice.Part].Layers) {
-			return &BlueprintError{s, fmt.Sprintf("holds layers %d to %d of part %d, where the next to come is %d of %d; each layer belongs to one stage",
-				slice.First, slice.End, slice.Part, end[slice.Part], len(l.parts[slice.Part].Layers))}
-		}
-		at := &l.stages[s]
+// place finds the stages before and after each stage. A valid blueprint lists stages by part
+// and layer.
+func (l *layout) place() {
+	last := make([]int, len(l.parts)) // by part: the last stage so far
+	for s, slice := range l.blueprint.Stages {
+		at := place{Slice: slice, next: -1}
 		if slice.First > 0 {
-			at.before = []int{last[slice.Part]}
+			at.before = []int{s - 1}
 		} else {
 			for _, p := range l.parts[slice.Part].After {
 				at.before = append(at.before, last[p])
 			}
 		}
-		last[slice.Part], end[slice.Part] = s, slice.End
-	}
-	for p := range l.parts {
-		if n := len(l.parts[p].Layers); end[p] != n {
-			return &BlueprintError{-1, fmt.Sprintf("no stage holds layer %d of part %d", end[p], p)}
-		}
-	}
-	for s := range l.stages {
-		for _, q := range l.stages[s].before {
+		for _, q := range at.before {
 			l.stages[q].next = s
 		}
+		l.stages = append(l.stages, at)
+		last[slice.Part] = s
 	}
-	return nil
-}
-
-// inOrder fills the slices of the stages, and returns their numbers by part and layer.
-func (l *layout) inOrder() []int {
-	var order []int
-	for s, slice := range l.blueprint.Stages {
-		l.stages = append(l.stages, place{Slice: slice, next: -1})
-		order = append(order, s)
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := l.stages[a], l.stages[b]
-		if x.Part != y.Part {
-			return x.Part - y.Part
-		}
-		return x.First - y.First
-	})
-	return order
 }
 
 // between returns the elements of what passes between the layers of a stage, and from it to
@@ -171,3 +136,6 @@ func (l *layout) between(s int) int {
 	p := &l.parts[l.stages[s].Part]
 	return p.rows * p.stack.Hidden
 }
+
+// lossPart returns the part whose last layer writes the loss: the last one.
+func (l *layout) lossPart() int { return len(l.parts) - 1 }

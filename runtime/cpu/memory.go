@@ -46,5 +46,11 @@ func (a *allocator) give(data *[]float32) {
 	*data = nil
 }
 
-// restart forgets the peak of earlier iterations.
-func (a *allocator) restart() { a.peak = a.live }
+// restart forgets the peak of earlier iterations, and what one that failed has not given
+// back: that may be anywhere, and is left to the garbage collector.
+func (a *allocator) restart() {
+	if a.live != 0 {
+		a.live, a.free = 0, map[int][][]float32{}
+	}
+	a.peak = 0
+}

@@ -8,11 +8,11 @@ import "github.com/flexpipe/flexpipe/model/network"
 // operation, is also the peak.
 type memoryPlan struct {
 	footprint
-	recompute network.Recompute // what the layer recomputes; none if it is fixed
-	activation int // elements from forward to backward input
-	left       int // elements from backward input to backward weight
-	work       int // elements of work space, with what is recomputed there
-	staged     bool // added is made in work space, and moved to the place of kept and scores
+	recompute  network.Recompute // what the layer recomputes; none if it is fixed
+	activation int               // elements from forward to backward input
+	left       int               // elements from backward input to backward weight
+	work       int               // elements of work space, with what is recomputed there
+	staged     bool              // added is made in work space, and moved to the place of kept and scores
 }
 
 func planMemory(f footprint, r network.Recompute) memoryPlan {

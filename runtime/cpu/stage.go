@@ -44,11 +44,12 @@ func newStage(l *layout, number, microBatches int, h *home) *stage {
 	return s
 }
 
-// begin forgets what is left of an iteration that failed, and sets the data of the next.
-func (s *stage) begin(batches []*batch) {
+// begin forgets what is left of an iteration that failed, and sets the data of the next, by
+// micro-batch and part.
+func (s *stage) begin(batches [][]*batch) {
 	for m := range s.records {
 		for i := range s.records[m] {
-			s.records[m][i] = record{batch: batches[m]}
+			s.records[m][i] = record{batch: batches[m][s.slice.Part]}
 		}
 	}
 	for _, p := range s.parameters {
