@@ -20,32 +20,14 @@ type Backend struct {
 	devices []*device
 	seats   [][]seat // by stage and route
 	pool    *pool
-	board   board
+
+	outputs, gradients lane // what stages have put out and their readers have not read yet
 }
 
 // seat is where a stage runs on a route.
 type seat struct {
 	device int
 	stage  *stage
-}
-
-// board holds what stages have put out and their successors have not read yet, by stage and
-// micro-batch of the stage that puts it out. What has to be sent waits in sent: that array
-// belongs to the sender, the other to the receiver, which may be the same device.
-type board struct {
-	outputs, sentOutputs     [][]*tensor
-	gradients, sentGradients [][]*tensor // of the outputs
-}
-
-func newBoard(stages, microBatches int) board {
-	grid := func() [][]*tensor {
-		rows := make([][]*tensor, stages)
-		for s := range rows {
-			rows[s] = make([]*tensor, microBatches)
-		}
-		return rows
-	}
-	return board{grid(), grid(), grid(), grid()}
 }
 
 // Open builds the stages of a program on its devices, with parameters that depend on the seed
@@ -63,7 +45,11 @@ func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, er
 	if err := l.fits(p); err != nil {
 		return nil, err
 	}
-	backend := &Backend{program: program, pool: newPool(), board: newBoard(len(l.stages), p.MicroBatches())}
+	backend := &Backend{
+		program: program, pool: newPool(),
+		outputs:   newLane("output", len(l.stages), p.MicroBatches()),
+		gradients: newLane("gradient of the output", len(l.stages), p.MicroBatches()),
+	}
 	for d := range program.Devices {
 		backend.devices = append(backend.devices, newDevice(backend, d))
 	}
@@ -107,11 +93,8 @@ func (b *Backend) Devices() []pipert.Device {
 // Begin makes the data of an iteration and clears all gradients. It also clears what an
 // iteration that failed has left behind.
 func (b *Backend) Begin(iteration int) error {
-	for _, grid := range [][][]*tensor{b.board.outputs, b.board.sentOutputs, b.board.gradients, b.board.sentGradients} {
-		for s := range grid {
-			clear(grid[s])
-		}
-	}
+	b.outputs.restart()
+	b.gradients.restart()
 	for _, d := range b.devices {
 		d.home.memory.restart()
 	}
@@ -131,6 +114,15 @@ func (b *Backend) Finish() (pipert.Step, error) {
 		})
 	}
 	return step, err
+}
+
+// deviceOf returns the device on which a stage runs a micro-batch.
+func (b *Backend) deviceOf(s, m int) int {
+	route := 0
+	if routes := b.program.Problem.Pipeline.Routes; routes != nil {
+		route = routes[m]
+	}
+	return b.seats[s][route].device
 }
 
 // Close has nothing to give back: memory is that of Go.
