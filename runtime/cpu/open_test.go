@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -235,6 +236,31 @@ func TestNonFiniteGradient(t *testing.T) {
 	var bad *NonFiniteError
 	if !errors.As(err, &bad) || bad.Stage != 1 || bad.Tensor != "the gradient of the input" {
 		t.Errorf("an infinite loss gradient gives %v", err)
+	}
+}
+
+// TestIterationsStandAlone tests that an iteration finds no gradients of the one before it,
+// and that the loss is the mean of its micro-batches. The optimizer does not change anything.
+func TestIterationsStandAlone(t *testing.T) {
+	tr := chainOf(t, Options{Seed: 1, Optimizer: AdamW{Epsilon: 1}})
+	tr.run(t, 0)
+	var first [][]float32
+	for _, p := range tr.backend.Parameters() {
+		first = append(first, slices.Clone(p.Gradient))
+	}
+	tr.run(t, 1)
+	step := tr.run(t, 0)
+	for i, p := range tr.backend.Parameters() {
+		if !sameBits(p.Gradient, first[i]) {
+			t.Errorf("the gradient of %s of layer %d is another one the second time", p.Name, p.Layer)
+		}
+	}
+	want := 0.0
+	for _, batches := range tr.backend.batches {
+		want += batches[len(batches)-1].loss / float64(len(tr.backend.batches))
+	}
+	if math.Abs(step.Loss-want) > 1e-12*want {
+		t.Errorf("the loss is %v, the mean of the micro-batches %v", step.Loss, want)
 	}
 }
 

@@ -51,8 +51,10 @@ func (l *probeLayer) want(call, what string, data []float32, x float32) {
 func (l *probeLayer) forward(r *record, in [][]float32, out []float32) {
 	l.holds("forward", r, l.f.input, l.f.retained, l.f.kept, l.f.scores, 0)
 	fill(r.work, -1)
-	fill(out, in[0][0]+1)
-	fill(r.input, in[0][0])
+	x := in[0][0]
+	fill(out, x+1)
+	l.want("forward", "in, after out is written,", in[0], x)
+	fill(r.input, x)
 	l.rest(r)
 }
 
@@ -83,6 +85,7 @@ func (l *probeLayer) backwardInput(r *record, dout []float32, din [][]float32) {
 		l.want("backwardInput", "dout", dout, gradient)
 	}
 	fill(din[0], gradient*2)
+	l.want("backwardInput", "dout, after din is written,", dout, gradient)
 }
 
 func (l *probeLayer) backwardWeight(r *record) {
