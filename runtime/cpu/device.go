@@ -35,7 +35,7 @@ func (d *device) measure() {
 }
 
 // Compute runs an operation. What it reads has been received, or was left by the device
-// itself. A transfer computes nothing: the message behind it carries the tensor.
+// itself. A transfer computes nothing: a message carries the tensor past it.
 func (d *device) Compute(ctx context.Context, op model.OpID) error {
 	p := d.backend.program.Problem
 	row, m := p.Row(op), p.MicroBatch(op)

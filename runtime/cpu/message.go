@@ -75,12 +75,7 @@ func (b *Backend) cargo(message int) (l *lane, s, m int) {
 	case lower.Output:
 		return &b.outputs, p.Row(msg.Producer).Stage, p.MicroBatch(msg.Producer)
 	case lower.Gradient:
-		row := p.Row(msg.Consumer)
-		s := row.Stage
-		if row.Kind.IsTransfer() {
-			s = row.To
-		}
-		return &b.gradients, s, p.MicroBatch(msg.Consumer)
+		return &b.gradients, p.Row(msg.Consumer).Stage, p.MicroBatch(msg.Consumer)
 	}
 	return nil, 0, 0
 }

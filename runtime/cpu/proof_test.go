@@ -103,7 +103,8 @@ func shapes() []shape {
 }
 
 // TestRandomPlans trains by random legal plans: each takes any operation that is ready, and
-// chooses between halves and full backward passes at random.
+// chooses between halves and full backward passes at random. Every fourth has blocking
+// transfers.
 func TestRandomPlans(t *testing.T) {
 	plans := 1000
 	if testing.Short() {
@@ -126,6 +127,9 @@ func TestRandomPlans(t *testing.T) {
 			b.Stages[s].Recompute = network.Recompute(r.IntN(3))
 		}
 		p := problemOf(t, b, sh.places, microBatches, model.Mode(r.IntN(3)))
+		if r.IntN(4) == 0 {
+			p = blocking(t, p)
+		}
 		plan, _ := modelgen.RandomPlan(p, uint64(seed))
 		if inMicroBatchOrder(p, plan) {
 			ordered++

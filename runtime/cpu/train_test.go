@@ -87,6 +87,18 @@ func problemOf(t *testing.T, b *network.Blueprint, places [][]int, microBatches 
 	return p
 }
 
+// blocking returns the problem with transfers that are operations.
+func blocking(t *testing.T, p *model.Problem) *model.Problem {
+	t.Helper()
+	pl := *p.Pipeline
+	pl.Blocking = true
+	p, err := model.Compile(&pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // A training is a plan under training by the backend and by its replay.
 type training struct {
 	p       *model.Problem
