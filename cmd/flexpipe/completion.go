@@ -60,7 +60,7 @@ func completions() map[string][]string {
 		"--engine":    engineNames(),
 		"--schedule":  schedules,
 		"--objective": {"makespan", "span"},
-		"--format":    {"ascii", "svg"},
+		"--format":    {"ascii", "svg", "trace"},
 		"completion":  {"bash", "zsh", "fish"},
 	}
 }

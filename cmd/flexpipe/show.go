@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -12,7 +13,7 @@ import (
 
 func (p *program) showCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Value: "ascii", Usage: "ascii or svg"},
+		&cli.StringFlag{Name: "format", Value: "ascii", Usage: "ascii, svg or trace (of Perfetto and Chrome)"},
 		&cli.IntFlag{Name: "width", Usage: "`COLUMNS` of ascii or pixels of svg", DefaultText: "100 columns, 1200 pixels"},
 	}
 	return &cli.Command{
@@ -31,12 +32,15 @@ func (p *program) show(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	format, err := oneOf(c, "format", "ascii", "svg")
+	format, err := oneOf(c, "format", "ascii", "svg", "trace")
 	if err != nil {
 		return err
 	}
 	if c.IsSet("width") && c.Int("width") < 1 {
 		return fmt.Errorf("--width %d: at least 1 is needed", c.Int("width"))
+	}
+	if c.IsSet("width") && format == "trace" {
+		return errors.New("--width: a trace has none; leave it out")
 	}
 	file, err := p.loadPlan(name)
 	if err != nil {
@@ -52,11 +56,28 @@ func (p *program) show(c *cli.Context) error {
 	}
 	tl, known := v.timeline, v.bound.Value
 	return p.output(c.String("output"), func(w io.Writer) error {
-		if format == "svg" {
+		switch format {
+		case "trace":
+			return showTrace(w, file.Problem, file.Plan, tl, v.brokenRules())
+		case "svg":
 			return view.SVG(w, file.Problem, file.Plan, tl, view.SVGOptions{Width: c.Int("width"), Bound: known, Broken: v.brokenRules()})
 		}
 		return view.ASCII(w, file.Problem, file.Plan, tl, view.ASCIIOptions{
 			Width: c.Int("width"), Color: p.color(c, toStandard(c)), Bound: known, Broken: v.brokenRules(),
 		})
 	})
+}
+
+// showTrace writes what a plan predicts as a trace.
+func showTrace(w io.Writer, problem *model.Problem, plan *model.Plan, tl *model.Timeline, broken bool) error {
+	length, physical := view.TickLength(problem)
+	about := "predicted by the plan, not measured"
+	if !physical {
+		about += "; " + "1 " + problem.TimeUnit().Name + " is shown as 1 us"
+	}
+	if broken {
+		about += "; the plan breaks rules"
+	}
+	lanes := []view.TraceLane{view.LaneOf("predicted", problem, plan, tl, length)}
+	return view.Trace(w, lanes, view.TraceOptions{Provenance: about})
 }

@@ -11,7 +11,7 @@ var (
 	// unbuiltFlags lists flags by command.
 	unbuiltFlags = map[string][]string{"solve": {"jitter"}, "show": {"measured"}}
 	// unbuiltWords lists values by flag.
-	unbuiltWords = map[string][]string{"format": {"html", "trace"}}
+	unbuiltWords = map[string][]string{"format": {"html"}}
 )
 
 // unbuilt returns an error if a name is in a list of what this build has not.

@@ -118,7 +118,62 @@ func TestCompareErrors(t *testing.T) {
 		lanes = append(lanes, view.LaneOf("lane", p, plan, tl, 1))
 	}
 	var laneError *view.LaneError
+	if err := view.CompareSVG(io.Discard, []view.TraceLane{lanes[0], again(lanes[0])}, 0); !errors.As(err, &laneError) {
+		t.Errorf("lanes of two problems: %v", err)
+	}
 	if err := view.Compare(io.Discard, lanes, view.CompareOptions{}); !errors.As(err, &laneError) {
 		t.Errorf("lanes of 1 and 2 devices: %v", err)
 	}
+}
+
+// again returns a lane of an equal problem that is not the same.
+func again(lane view.TraceLane) view.TraceLane {
+	p := *lane.Problem
+	lane.Problem = &p
+	return lane
+}
+
+func TestCompareSVG(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		p         *model.Problem
+		nsPerTick float64
+		width     int
+	}{
+		{"named", named(), 100, 0},
+		{"v", vShape(2, 4), 2.5e6, 800},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plan, tl := scheduled(t, c.p, 4)
+			document := compareSVG(t, pair(c.p, plan, tl, c.nsPerTick), c.width)
+			golden(t, "compare_"+c.name+".svg", document)
+			if n := elements(t, document)["title"]; n != 2*plan.NumOps()+1 {
+				t.Errorf("%d titles for twice %d operations and the document", n, plan.NumOps())
+			}
+		})
+	}
+}
+
+// TestCompareSVGOfMany demands that the size of the picture of many operations does not
+// grow with their number, and that both lanes are in it.
+func TestCompareSVGOfMany(t *testing.T) {
+	p := modelgen.Unit(8, 1000)
+	plan := modelgen.OneForwardOneBackward(p)
+	tl, err := model.Evaluate(p, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := compareSVG(t, pair(p, plan, tl, 1000), 0)
+	if groups := elements(t, document)["g"]; groups != 2*p.NumDevices() || len(document) > 600_000 {
+		t.Errorf("%d lanes in %d bytes", groups, len(document))
+	}
+}
+
+func compareSVG(t *testing.T, lanes []view.TraceLane, width int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := view.CompareSVG(&b, lanes, width); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

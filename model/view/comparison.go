@@ -92,10 +92,10 @@ func (c *comparison) facts() []string {
 // signedPercent writes a difference as Percent does, with its sign.
 func signedPercent(difference, of model.Time) string {
 	text := percent(difference, of)
-	if difference > 0 {
-		text = "+" + text
+	if difference <= 0 || text[0] == '<' {
+		return text
 	}
-	return text
+	return "+" + text
 }
 
 // union appends the texts of more that list lacks.

@@ -42,10 +42,10 @@ func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b
 // name is the name of a class in a style sheet.
 func (c class) name() string { return fmt.Sprintf("k%dc%d", c.kind, c.chunk) }
 
-// classes lists the classes of the kinds that the plan uses.
-func (tr *track) classes() []class {
+// classes lists the classes of kinds.
+func (tr *track) classes(kinds []model.Kind) []class {
 	var all []class
-	for _, k := range tr.kinds() {
+	for _, k := range kinds {
 		for chunk := range tr.most {
 			if chunk == 0 || !k.IsTransfer() {
 				all = append(all, class{k, chunk})
@@ -55,13 +55,13 @@ func (tr *track) classes() []class {
 	return all
 }
 
-// styleSheet writes the colours for light and dark pages.
-func (tr *track) styleSheet(w io.Writer) {
+// styleSheet writes the colours of kinds for light and dark pages.
+func (tr *track) styleSheet(w io.Writer, kinds []model.Kind) {
 	fmt.Fprint(w, `<style>
 text{font-family:system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1d2733}
 .page{fill:#ffffff}.lane{fill:#eef1f4}.grid{stroke:#d5dbe2}.dim{fill:#5c6877}.n text,text.n{fill:#14233a;text-anchor:middle}.r{text-anchor:end}.m{text-anchor:middle}.gang{stroke:#14233a;stroke-width:1}
 `)
-	for _, c := range tr.classes() {
+	for _, c := range tr.classes(kinds) {
 		fmt.Fprintf(w, ".%s{fill:%s}.s .%[1]s{fill:none;stroke:%s}\n", c.name(), tr.color(c), tr.color(c))
 	}
 	fmt.Fprint(w, `@media (prefers-color-scheme:dark){

@@ -29,20 +29,20 @@ func hundredths(n int64) string {
 // of those that are wide enough.
 func (s *svgPicture) shapes() {
 	scale := newScale(s.end, 100*(s.right-s.left))
-	for d, order := range s.orders {
-		fmt.Fprintf(s.w, `<g transform="translate(%d,%d)">`+"\n", s.left, headHeight+d*s.pitch)
-		for _, op := range order {
-			s.shape(scale, d, op)
+	for i, row := range s.rows {
+		fmt.Fprintf(s.w, `<g transform="translate(%d,%d)">`+"\n", s.left, s.y(i))
+		for _, op := range row.orders[row.device] {
+			s.shape(scale, row, op)
 		}
-		s.numbers(scale, order)
+		s.numbers(scale, row)
 		fmt.Fprint(s.w, "</g>\n")
 	}
 }
 
 // extent returns left edge and width of an operation, in hundredths of a pixel.
 // A sliver between wide neighbours keeps them apart.
-func (s *svgPicture) extent(sc scale, op model.OpID) (x, width int64) {
-	start, end := s.span(op)
+func (r svgRow) extent(sc scale, op model.OpID) (x, width int64) {
+	start, end := r.span(op)
 	x = sc.at(start)
 	width = sc.at(end) - x
 	if width > 400 {
@@ -51,44 +51,43 @@ func (s *svgPicture) extent(sc scale, op model.OpID) (x, width int64) {
 	return x, max(width, 30)
 }
 
-func (s *svgPicture) shape(sc scale, d int, op model.OpID) {
-	x, width := s.extent(sc, op)
-	row := s.p.Row(op)
+func (s *svgPicture) shape(sc scale, row svgRow, op model.OpID) {
+	x, width := row.extent(sc, op)
 	corner := ""
 	if width > 600 && s.laneH > 10 {
 		corner = ` rx="2"`
 	}
-	class := s.class(d, op).name()
-	if isGang(*row) {
+	class := row.class(row.device, op).name()
+	if isGang(*row.p.Row(op)) {
 		class += " gang"
 	}
 	fmt.Fprintf(s.w, `<rect class="%s" x="%s" width="%s" height="%d"%s><title>%s</title></rect>`+"\n",
-		class, hundredths(x), hundredths(width), s.laneH, corner, escape(s.tooltip(op)))
+		class, hundredths(x), hundredths(width), s.laneH, corner, escape(row.tooltip(s.unit, op)))
 }
 
 // tooltip says what an operation is and when it runs.
-func (s *svgPicture) tooltip(op model.OpID) string {
-	row := s.p.Row(op)
-	text := s.p.Name(op) + " " + s.kindName(row.Kind)
-	if s.most > 1 && row.Stage >= 0 {
+func (r svgRow) tooltip(unit model.Unit, op model.OpID) string {
+	row := r.p.Row(op)
+	text := r.p.Name(op) + " " + r.kindName(row.Kind)
+	if r.most > 1 && row.Stage >= 0 {
 		text += fmt.Sprintf(" of stage %d", row.Stage)
 	}
 	if isGang(*row) {
 		text += fmt.Sprintf(" on %d devices", len(row.Devices))
 	}
-	start, end := s.span(op)
-	return fmt.Sprintf("%s, %s to %s", text, s.p.Pipeline.TimeUnit.Format(int64(start)), s.p.FormatTime(end))
+	start, end := r.span(op)
+	return fmt.Sprintf("%s, %s to %s", text, unit.Format(int64(start)), unit.Amount(int64(end)))
 }
 
-func (s *svgPicture) numbers(sc scale, order []model.OpID) {
+func (s *svgPicture) numbers(sc scale, row svgRow) {
 	if s.laneH < 12 {
 		return
 	}
 	size := min(fontSize, s.laneH-3)
 	open := false
-	for _, op := range order {
-		x, width := s.extent(sc, op)
-		text := s.number(op, width)
+	for _, op := range row.orders[row.device] {
+		x, width := row.extent(sc, op)
+		text := row.number(op, width)
 		if text == "" {
 			continue
 		}
@@ -105,17 +104,17 @@ func (s *svgPicture) numbers(sc scale, order []model.OpID) {
 
 // number returns what fits into the shape of an operation: the micro-batch, with
 // the stage in front where devices hold several; the letters of one that runs once.
-func (s *svgPicture) number(op model.OpID, width int64) string {
-	row, m := s.p.Row(op), s.p.MicroBatch(op)
+func (r svgRow) number(op model.OpID, width int64) string {
+	row, m := r.p.Row(op), r.p.MicroBatch(op)
 	fits := func(text string) bool { return width >= int64(100*textWidth(text)+300) }
-	if letters := s.p.Kinds[row.Kind].Letter; m < 0 && fits(letters) {
+	if letters := r.p.Kinds[row.Kind].Letter; m < 0 && fits(letters) {
 		return escape(letters)
 	}
 	if m < 0 || row.Kind.IsTransfer() {
 		return ""
 	}
 	short := fmt.Sprint(m)
-	if long := fmt.Sprintf("s%d %s%d", row.Stage, s.p.Kinds[row.Kind].Letter, m); s.most > 1 && row.Stage >= 0 && fits(long) {
+	if long := fmt.Sprintf("s%d %s%d", row.Stage, r.p.Kinds[row.Kind].Letter, m); r.most > 1 && row.Stage >= 0 && fits(long) {
 		return escape(long)
 	}
 	if !fits(short) {
@@ -128,15 +127,19 @@ func (s *svgPicture) number(op model.OpID, width int64) string {
 // each class.
 func (s *svgPicture) pixels() {
 	width := s.right - s.left
-	columns := min(width, max(mostPixels/s.p.NumDevices(), 100))
-	drawer := newLaneDrawer(s.track, s.end, columns)
-	classes := s.classes()
+	columns := min(width, max(mostPixels/len(s.rows), 100))
+	drawers := make([]*laneDrawer, s.lanes)
+	for i := range drawers {
+		drawers[i] = newLaneDrawer(s.rows[i].track, s.end, columns)
+	}
+	classes := s.first.classes(s.kinds)
 	at := make(map[class]int, len(classes)) // where the line of a class ends
 	paths := make(map[class][]byte, len(classes))
-	for d := range s.orders {
+	for i, row := range s.rows {
 		clear(at)
 		clear(paths)
-		runs(drawer.draw(d), sameLook, func(first, last int) {
+		drawer := drawers[i%s.lanes]
+		runs(drawer.draw(row.device), sameLook, func(first, last int) {
 			c := drawer.cells[first]
 			if c.op < 0 {
 				return
@@ -149,7 +152,7 @@ func (s *svgPicture) pixels() {
 			at[c.class] = last
 		})
 		fmt.Fprintf(s.w, `<g class="s" stroke-width="%d" transform="translate(%d,%s) scale(%s,1)">`,
-			s.laneH, s.left, hundredths(int64(100*(headHeight+d*s.pitch)+50*s.laneH)), ratio(width, columns))
+			s.laneH, s.left, hundredths(int64(100*s.y(i)+50*s.laneH)), ratio(width, columns))
 		for _, c := range classes {
 			if paths[c] != nil {
 				fmt.Fprintf(s.w, `<path class="%s" d="%s"/>`, c.name(), paths[c])

@@ -8,12 +8,12 @@ import (
 
 // tracer writes the frame of a trace and its events, one on a line.
 type tracer struct {
-	w    *bufio.Writer
-	buf  []byte // the event that is being written
-	any  bool   // an event has been written
-	ids  int    // of processes and threads, given out so far
-	lost []int  // by lane: arrows left out
-	err  error  // the first of w
+	w     *bufio.Writer
+	buf   []byte // the event that is being written
+	begun bool   // an event has been written
+	ids   int    // of processes and threads, given out so far
+	lost  []int  // by lane: arrows left out
+	err   error  // the first of w
 }
 
 // note is a line of the metadata.
@@ -86,10 +86,10 @@ func (t *tracer) args() { t.buf = append(t.buf, `,"args":{`...) }
 // close ends an event, with the given brackets.
 func (t *tracer) close(brackets string) {
 	t.buf = append(t.buf, brackets...)
-	if t.any {
+	if t.begun {
 		t.w.WriteByte(',')
 	}
-	t.any = true
+	t.begun = true
 	t.w.WriteByte('\n')
 	if _, err := t.w.Write(t.buf); err != nil && t.err == nil {
 		t.err = err
