@@ -130,7 +130,7 @@ func (e *execution) openCPU(o *backendOptions) (err error) {
 		return errors.New("the plan has costs but no network that could be trained; " +
 			"run it with --backend emulated, or give the configuration a model")
 	}
-	e.backend, err = cpu.Open(e.program, e.blueprint, cpu.Options{Seed: o.seed})
+	e.backend, err = cpu.Open(e.program, e.blueprint, cpu.Options{Seed: o.seed, Timed: true})
 	return err
 }
 

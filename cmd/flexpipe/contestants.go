@@ -248,7 +248,7 @@ func (e *execution) predict(costs *profile.Costs) (*pipert.Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem, err := pipert.Retime(e.problem, stages, costs.Latency)
+	problem, err := pipert.Retime(e.problem, stages, costs.Latency())
 	if err != nil {
 		return nil, err
 	}

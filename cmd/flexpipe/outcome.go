@@ -62,17 +62,17 @@ func (r *outcome) typical() *pipert.Record {
 }
 
 // measuredLane and predictedLane are the timelines that pictures show.
-func (r *outcome) measuredLane() view.Lane {
+func (r *outcome) measuredLane() view.TraceLane {
 	record := r.typical()
-	return view.Lane{Name: "measured", Problem: r.problem, Plan: r.plan, Start: record.Start, End: record.End}
+	return view.TraceLane{Name: "measured", Problem: r.prediction.Problem, Plan: r.plan, Start: record.Start, End: record.End}
 }
 
-func (r *outcome) predictedLane() view.Lane {
+func (r *outcome) predictedLane() view.TraceLane {
 	return view.LaneOf("predicted", r.prediction.Problem, r.plan, r.prediction.Timeline, r.prediction.PerTick)
 }
 
 func (r *outcome) writeTrace(w io.Writer) error {
-	return view.Trace(w, []view.Lane{r.predictedLane(), r.measuredLane()}, view.TraceOptions{Provenance: r.label()})
+	return view.Trace(w, []view.TraceLane{r.predictedLane(), r.measuredLane()}, view.TraceOptions{Provenance: r.label()})
 }
 
 // label says what the times are those of.

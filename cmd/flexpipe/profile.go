@@ -110,11 +110,7 @@ func (p *program) measure(ctx context.Context, cfg *config.Config, o *backendOpt
 		list = append(list, e)
 	}
 	first := list[0]
-	serial, err := profile.Serial(first.program)
-	if err != nil {
-		return nil, err
-	}
-	alone, err := newExecution("alone", first.problem, serial, o)
+	alone, err := newExecution("alone", first.problem, profile.Serial(first.program), o)
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +124,9 @@ func (p *program) measure(ctx context.Context, cfg *config.Config, o *backendOpt
 	if m.Costs, err = p.costs(list[:last], runs[:last], ""); err != nil {
 		return nil, err
 	}
-	m.Costs.Alone(alone.backend.(pipert.Profiler))
+	m.Costs.AddSolo(alone.backend.(pipert.Profiler))
 	m.stages = profile.TimesOfStages(first.problem, runs[0].Records, runs[last].Records)
-	m.file, err = m.Costs.File(first.blueprint, first.problem, m.stages, map[string]string{
+	m.file, err = m.Costs.File(first.blueprint, m.stages, map[string]string{
 		"backend": m.label, "cpu": fmt.Sprintf("%s, %s", runtime.GOARCH, model.Plural(runtime.NumCPU(), "core")),
 		"iterations": fmt.Sprint(o.iterations), "created": time.Now().UTC().Format(time.RFC3339), "tool": "flexpipe " + version(),
 	})

@@ -27,7 +27,7 @@ func (r *outcome) text(w io.Writer, o *runOptions) error {
 	}
 	if o.gantt || (!o.quiet && r.problem.NumDevices() <= mostLanes) {
 		fmt.Fprintln(w)
-		return view.Compare(w, []view.Lane{r.predictedLane(), r.measuredLane()}, view.ASCIIOptions{Color: o.color})
+		return view.Compare(w, []view.TraceLane{r.predictedLane(), r.measuredLane()}, view.CompareOptions{Color: o.color})
 	}
 	return nil
 }

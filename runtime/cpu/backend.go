@@ -20,6 +20,7 @@ type Backend struct {
 	devices []*device
 	seats   [][]seat // by stage and route
 	pool    *pool
+	ledger  ledger // what layers took
 
 	outputs, gradients lane // what stages have put out and their readers have not read yet
 }
@@ -105,6 +106,7 @@ func (b *Backend) Begin(iteration int) error {
 // Finish returns the mean loss over the micro-batches and what devices held, adds up the
 // gradients of a stage's copies and makes an optimizer step. The error is a *NonFiniteError.
 func (b *Backend) Finish() (pipert.Step, error) {
+	b.ledger.add(b.trainer.times(), b.layout.blueprint.Stages)
 	loss, err := b.trainer.finish()
 	step := pipert.Step{Loss: loss}
 	for _, d := range b.devices {

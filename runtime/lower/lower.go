@@ -52,7 +52,7 @@ func Lower(p *model.Problem, plan *model.Plan) (*Program, error) {
 			return nil, fmt.Errorf("lowering, pass %s: %w", passes[i].name, err)
 		}
 	}
-	return &Program{Problem: p, Plan: plan, Devices: l.devices, Messages: l.messages}, nil
+	return &Program{Problem: p, Plan: plan, Devices: l.devices, Messages: l.messages, Order: l.order}, nil
 }
 
 // lowering is what the passes know; each names the fields that it fills.

@@ -8,6 +8,9 @@ type Program struct {
 	Plan     *model.Plan
 	Devices  [][]Instr // by device, engines included: executed in order
 	Messages []Message // numbered as in Instr.Message
+
+	// Order has all operations, each behind everything that it waits for.
+	Order []model.OpID
 }
 
 // Code is what an instruction does.
