@@ -64,17 +64,8 @@ func disjoint(a, b []int32) bool {
 	return true
 }
 
-// into yields the operations of the lane that op waits for. Op is one of the lane.
-func (a *arrows) into(op model.OpID) iter.Seq[model.OpID] {
-	return a.linked(op, a.in[a.p.RowOf(op)])
-}
-
-// from yields the operations of the lane that wait for op, one of the lane.
-func (a *arrows) from(op model.OpID) iter.Seq[model.OpID] {
-	return a.linked(op, a.out[a.p.RowOf(op)])
-}
-
-// linked yields the operations of rows that the lane holds and that belong to op.
+// linked yields the operations of rows of in or out that op waits for, or that wait for
+// op, as far as the lane holds them.
 func (a *arrows) linked(op model.OpID, rows []int32) iter.Seq[model.OpID] {
 	return func(yield func(model.OpID) bool) {
 		own := a.p.RowOf(op)
