@@ -2,25 +2,19 @@ package view
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/flexpipe/flexpipe/model"
 )
 
 // arrows finds the precedences between operations of a lane that share no device. Both
-// ends of an arrow follow from the same table of rows, so that no end stands alone.
+// ends of an arrow follow from the same pairs of rows, so that no end stands alone. A
+// twin counts as predecessor, too: a plan holds it in the place of its row or not at all.
 type arrows struct {
 	p       *model.Problem
 	lane    *TraceLane
 	held    model.OpSet
-	links   []arrowRows
-	in, out [][]int32 // by row: indices of links
-}
-
-// arrowRows are two rows of which operations of the second wait for the first. If they
-// do not wait for it directly, they do where the plan does not hold its twin.
-type arrowRows struct {
-	from, to int32
-	direct   bool
+	in, out [][]int32 // by row: those whose operations its own wait for; those that wait
 }
 
 // newArrows costs O(operations + precedences of rows).
@@ -36,9 +30,9 @@ func newArrows(lane *TraceLane, tr *track) *arrows {
 	}
 	for to := range tr.p.Rows {
 		for _, pred := range tr.p.Rows[to].Preds {
-			a.link(pred.Row, int32(to), true)
+			a.link(pred.Row, int32(to))
 			if twin := tr.p.Rows[pred.Row].Twin; twin >= 0 {
-				a.link(twin, int32(to), false)
+				a.link(twin, int32(to))
 			}
 		}
 	}
@@ -46,19 +40,13 @@ func newArrows(lane *TraceLane, tr *track) *arrows {
 }
 
 // link adds a pair of rows once.
-func (a *arrows) link(from, to int32, direct bool) {
+func (a *arrows) link(from, to int32) {
 	if !disjoint(a.p.Rows[from].Devices, a.p.Rows[to].Devices) {
 		return
 	}
-	for _, i := range a.in[to] {
-		if l := &a.links[i]; l.from == from {
-			l.direct = l.direct || direct
-			return
-		}
+	if !slices.Contains(a.in[to], from) {
+		a.in[to], a.out[from] = append(a.in[to], from), append(a.out[from], to)
 	}
-	i := int32(len(a.links))
-	a.links = append(a.links, arrowRows{from, to, direct})
-	a.in[to], a.out[from] = append(a.in[to], i), append(a.out[from], i)
 }
 
 // disjoint reports whether two ascending lists have nothing in common.
@@ -76,29 +64,15 @@ func disjoint(a, b []int32) bool {
 	return true
 }
 
-// into yields the operations that op waits for.
-func (a *arrows) into(op model.OpID) iter.Seq[model.OpID] {
+// linked yields the operations of rows of in or out that op waits for, or that wait for
+// op, as far as the lane holds them.
+func (a *arrows) linked(op model.OpID, rows []int32) iter.Seq[model.OpID] {
 	return func(yield func(model.OpID) bool) {
-		for _, i := range a.in[a.p.RowOf(op)] {
-			l := a.links[i]
-			first, end := a.operations(l.from, l.to, a.p.Index(op))
-			for from := first; from < end; from++ {
-				if a.follows(l, from, op) && !yield(from) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// from yields the operations that wait for op.
-func (a *arrows) from(op model.OpID) iter.Seq[model.OpID] {
-	return func(yield func(model.OpID) bool) {
-		for _, i := range a.out[a.p.RowOf(op)] {
-			l := a.links[i]
-			first, end := a.operations(l.to, l.from, a.p.Index(op))
-			for to := first; to < end; to++ {
-				if a.follows(l, op, to) && !yield(to) {
+		own := a.p.RowOf(op)
+		for _, row := range rows {
+			first, end := a.operations(int(row), own, a.p.Index(op))
+			for other := first; other < end; other++ {
+				if a.held.Has(other) && !yield(other) {
 					return
 				}
 			}
@@ -108,25 +82,12 @@ func (a *arrows) from(op model.OpID) iter.Seq[model.OpID] {
 
 // operations returns the half-open range of the operations of a row that belong to the
 // one with an index in another row.
-func (a *arrows) operations(row, other int32, index int) (first, end model.OpID) {
-	base := a.p.Base(int(row))
+func (a *arrows) operations(row, other, index int) (first, end model.OpID) {
+	base := a.p.Base(row)
 	if a.p.Rows[row].Single || a.p.Rows[other].Single {
-		return base, base + model.OpID(a.p.Count(int(row)))
+		return base, base + model.OpID(a.p.Count(row))
 	}
 	return base + model.OpID(index), base + model.OpID(index) + 1
-}
-
-// follows reports whether the lane holds two operations of linked rows, and the second
-// waits for the first.
-func (a *arrows) follows(l arrowRows, from, to model.OpID) bool {
-	if !a.held.Has(from) || !a.held.Has(to) {
-		return false
-	}
-	if l.direct {
-		return true
-	}
-	index := from - a.p.Base(int(l.from))
-	return !a.held.Has(a.p.Base(int(a.p.Rows[l.from].Twin)) + index)
 }
 
 // leaves is when an arrow leaves an operation: its last nanosecond.

@@ -120,14 +120,14 @@ func (l *laneTracer) operation(d int, op model.OpID) {
 	if int(l.p.Rows[r].Devices[0]) != d {
 		return // the arrows of a gang are drawn once
 	}
-	for from := range l.arrows.into(op) {
+	for from := range l.arrows.linked(op, l.arrows.in[r]) {
 		if l.arrows.drawn(from, op) {
 			l.arrow("f", from, op, l.tids[d], start)
 		} else {
 			l.lost[l.index]++
 		}
 	}
-	for to := range l.arrows.from(op) {
+	for to := range l.arrows.linked(op, l.arrows.out[r]) {
 		if l.arrows.drawn(op, to) {
 			l.arrow("s", op, to, l.tids[d], l.arrows.leaves(op))
 		}
