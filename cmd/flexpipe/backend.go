@@ -25,13 +25,19 @@ const (
 
 // backendFlags are the flags of commands that execute plans.
 func backendFlags(iterations int) []cli.Flag {
-	return []cli.Flag{
+	return append(iterationFlags(iterations),
 		&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "cpu trains the network, emulated only waits"},
-		&cli.IntFlag{Name: "iterations", Value: iterations, Usage: "measure `N` iterations"},
-		&cli.IntFlag{Name: "warm-up", Value: 3, Usage: "before `N` that are not measured"},
 		&cli.DurationFlag{Name: "tick", Value: time.Millisecond, Usage: "emulated: the `TIME` that a tick lasts where costs have no physical unit"},
 		&cli.Float64Flag{Name: "dilation", DefaultText: "so that no operation is shorter than 5ms", Usage: "emulated: let everything take `K` times as long"},
 		&cli.BoolFlag{Name: "anchored", DisableDefaultText: true, Usage: "emulated: start at the planned moment, so that delays do not add up; proves nothing about costs"},
+	)
+}
+
+// iterationFlags are those of every command that measures.
+func iterationFlags(iterations int) []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "iterations", Value: iterations, Usage: "measure `N` iterations"},
+		&cli.IntFlag{Name: "warm-up", Value: 3, Usage: "before `N` that are not measured"},
 		&cli.DurationFlag{Name: "stall", DefaultText: "30s, or 20 times the longest operation", Usage: "give up when nothing has happened for this `TIME`"},
 	}
 }
@@ -62,7 +68,7 @@ func backendOf(c *cli.Context) (o backendOptions, err error) {
 		return o, fmt.Errorf("--iterations %d: at least 1 is needed", o.iterations)
 	case o.warmup < 0 || o.warmup == 0 && o.name == onCPU:
 		return o, fmt.Errorf("--warm-up %d: at least 1 is needed, costs are measured in it", o.warmup)
-	case o.tick <= 0:
+	case c.IsSet("tick") && o.tick <= 0:
 		return o, fmt.Errorf("--tick %v: write a duration above 0, such as 1ms", o.tick)
 	case c.IsSet("dilation") && !(o.dilation > 0 && o.dilation <= 1e6):
 		return o, fmt.Errorf("--dilation %v: write a factor above 0, at most 1000000", o.dilation)

@@ -139,7 +139,7 @@ func (p *program) solvedCandidate(ctx context.Context, cfg *config.Config, o *be
 func tunedCandidate(ctx context.Context, cfg *config.Config, o *benchOptions) (*candidate, error) {
 	limited, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
-	r, err := tune.Tune(limited, cfg, cssr.Space{}, tune.Options{
+	r, err := tune.Tune(limited, cfg, o.space(cfg), tune.Options{
 		Seed: o.search.seed, Workers: o.workers, Top: 1, Finalists: 1,
 		Building: o.limit / 3, Solving: o.limit / 2,
 	})
@@ -150,6 +150,14 @@ func tunedCandidate(ctx context.Context, cfg *config.Config, o *benchOptions) (*
 		return nil, &exitError{exitInfeasible, fmt.Errorf("tuning found no plan: %s", r.Reason)}
 	}
 	return found(byTune, r.Rows[0].Problem, r.Rows[0].Result)
+}
+
+// space returns what the backend can execute of the space of a configuration.
+func (o *benchOptions) space(cfg *config.Config) (s cssr.Space) {
+	if o.name == onCPU && cfg.Model != nil && cfg.Model.HasVocabulary() {
+		s.Vocabulary = []string{string(config.VocabularyNone)}
+	}
+	return s
 }
 
 // planCandidate reads a plan file.

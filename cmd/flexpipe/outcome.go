@@ -106,7 +106,11 @@ func (r *outcome) summary() [][2]string {
 	}
 	list = append(list, [2]string{"measured", fmt.Sprintf("%s (p10 %s, p90 %s) over %s", seconds(q.Median), seconds(q.P10), seconds(q.P90), count)})
 	predicted, deviation := r.predicted()
-	list = append(list, [2]string{"predicted", fmt.Sprintf("%s, %s%s", seconds(predicted), signed(deviation), r.basis())})
+	text := fmt.Sprintf("%s, %s%s", seconds(predicted), signed(deviation), r.basis())
+	if r.functional() {
+		text = seconds(predicted) + " on devices of their own, not to be compared"
+	}
+	list = append(list, [2]string{"predicted", text})
 	if samples, tokens, ok := r.throughput(); ok {
 		list = append(list,
 			[2]string{"step", seconds(r.run.StepSeconds().Median) + " with data and optimizer"},

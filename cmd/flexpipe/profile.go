@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,11 +26,9 @@ func (p *program) profileCommand() *cli.Command {
 		ArgsUsage: "CONFIG",
 		Description: "The profile serves in a configuration: `profile: FILE` in place of costs, with `model:` beside it in\n" +
 			"place of a cluster, so that tune can move layers.",
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "cpu"},
-			&cli.IntFlag{Name: "iterations", Value: 5, Usage: "measure `N` iterations of each kind"},
-			&cli.IntFlag{Name: "warm-up", Value: 2, Usage: "before `N` that are not measured"},
-		}, commonFlags("write the profile to this `FILE`", runs)...),
+		Flags: slices.Concat(
+			[]cli.Flag{&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "the `NAME` of what to measure: cpu"}},
+			iterationFlags(5), commonFlags("write the profile to this `FILE`", runs)),
 		Action: p.profile,
 	}
 }
