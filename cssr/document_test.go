@@ -14,23 +14,25 @@ import (
 var fenced = regexp.MustCompile("(?s)```(yaml|json)\n(.*?)```")
 
 // TestConfigurationDocument builds every configuration of docs/configuration.md.
-// What a block lacks comes from the first one, which is complete; the profile that
-// one of them names is the JSON block.
+// What a block lacks comes from the first one, which is complete; the profiles that
+// some of them name are the JSON blocks.
 func TestConfigurationDocument(t *testing.T) {
 	text, err := os.ReadFile("../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := fstest.MapFS{}
+	files, profiles := fstest.MapFS{}, []string{"measured.json", "layers.json"}
 	var blocks []string
 	for _, m := range fenced.FindAllStringSubmatch(string(text), -1) {
 		if m[1] == "json" {
-			files["measured.json"] = &fstest.MapFile{Data: []byte(m[2])}
+			if len(files) < len(profiles) {
+				files[profiles[len(files)]] = &fstest.MapFile{Data: []byte(m[2])}
+			}
 			continue
 		}
 		blocks = append(blocks, m[2])
 	}
-	if len(blocks) == 0 || len(files) != 1 {
+	if len(blocks) == 0 || len(files) != len(profiles) {
 		t.Fatalf("%d blocks and %d profiles", len(blocks), len(files))
 	}
 	for _, block := range blocks {

@@ -29,8 +29,15 @@ var oddConfigs = []string{
 	"devices: [{}, {}, {slowdown: 2}]\nmicro_batches: 3\ncosts: {forward: 1, backward_input: 1, backward_weight: 1}\nroutes: [linear, [2, [0, 1], 1]]\nroute_of: [1, 0, 1]\ncommunication: {latency: 1}",
 	"devices: 9\nmicro_batches: 2\nmodel: {kind: mlp, layers: 3, hidden: 8}\ncluster: {flops: 1e12, link_bandwidth: 1e9}",
 	"devices: 4\nmicro_batches: 4\nmodel: {kind: two-branch, branches: [{kind: mlp, layers: 6, hidden: 512}, {kind: mlp, layers: 6, hidden: 512}]}\ncluster: {flops: 1e14, link_bandwidth: 25e9}",
+	"devices: [{}, {slowdown: 2}]\nglobal_batch: 8\nprofile: l.json\nmodel: {kind: mlp, layers: 2, hidden: 8, micro_batch_size: 4}\nrecompute: [full, none]\nmemory: {limit: 10KiB}",
 	"devices: 3\nglobal_batch: 4\nmodel: {kind: encoder-decoder, encoder: {layers: 2, hidden: 8, heads: 2, sequence: 4}, decoder: {layers: 2, hidden: 8, heads: 2, sequence: 4, vocabulary: 7}, vocabulary_sharding: stage}\ncluster: {flops: 1e12, link_bandwidth: 1e9, link_latency: 0.3us}\npartition: [1, 1, 2]",
 }
+
+const fuzzLayers = `{"format": "flexpipe/profile", "version": 1, "unit": "us", "micro_batch_size": 4, "layers": [
+ {"name": "block 0", "durations": {"forward": {"median": 1.5}, "backward_input": {"median": 1}, "backward_weight": {"median": 1}, "recompute_full": {"median": 1.5}},
+  "memory": {"activation": 100, "retained": 40, "full": 10, "work": 3}},
+ {"name": "block 1", "durations": {"forward": {"median": 1}, "backward_weight": {"median": 0.1}}, "memory": {"activation": 70, "retained": 90}}],
+"link": {"latency": 3}, "network": {"kind": "mlp", "stacks": [{"layers": 2, "hidden": 8}], "micro_batch_size": 4, "dtype": "bf16", "stages": [{"part": 0, "first": 0, "end": 2}]}}`
 
 const fuzzProfile = `{"format": "flexpipe/profile", "version": 1, "unit": "us", "stages": [
  {"durations": {"forward": {"median": 1.5}, "backward_full": {"median": 3}, "backward_input": {"median": 1}, "backward_weight": {"median": 1}}},
@@ -55,7 +62,7 @@ func FuzzBuild(f *testing.F) {
 		f.Add([]byte("version: 1\n" + text + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		files := fstest.MapFS{"c.yaml": {Data: data}, "p.json": {Data: []byte(fuzzProfile)}}
+		files := fstest.MapFS{"c.yaml": {Data: data}, "p.json": {Data: []byte(fuzzProfile)}, "l.json": {Data: []byte(fuzzLayers)}}
 		cfg, err := config.Load(files, "c.yaml")
 		if err != nil || !small(cfg) {
 			return

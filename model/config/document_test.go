@@ -13,7 +13,7 @@ import (
 var anyPart = regexp.MustCompile(`^model\.(encoder|decoder|branches|joint)\.`)
 
 // anyMeasurement matches the kind of operation whose measurement a key belongs to.
-var anyMeasurement = regexp.MustCompile(`^stages\.durations\.\w+\.`)
+var anyMeasurement = regexp.MustCompile(`^(stages|layers)\.durations\.\w+\.`)
 
 // TestDocumentedKeys demands that every key of a configuration and of a profile is
 // used by a block of docs/configuration.md.
@@ -32,7 +32,7 @@ func TestDocumentedKeys(t *testing.T) {
 			collectKeys(document.Content[0], "", used)
 		}
 		for _, path := range known.paths("") {
-			path = anyMeasurement.ReplaceAllString(path, "stages.durations.forward.")
+			path = anyMeasurement.ReplaceAllString(path, "$1.durations.forward.")
 			path = anyPart.ReplaceAllString(path, "model.")
 			if !used[path] {
 				t.Errorf("no %s block has the key %s", language, path)

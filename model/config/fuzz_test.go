@@ -53,6 +53,7 @@ func FuzzDecode(f *testing.F) {
 			"c.yaml":       {Data: data},
 			"profile.json": {Data: []byte(chainProfile)},
 			"graph.json":   {Data: []byte(graphProfile)},
+			"layers.json":  {Data: []byte(layerProfile)},
 		}
 		config, err := Load(files, "c.yaml")
 		if err != nil {
@@ -66,6 +67,7 @@ func FuzzDecode(f *testing.F) {
 func FuzzProfile(f *testing.F) {
 	f.Add([]byte(chainProfile))
 	f.Add([]byte(graphProfile))
+	f.Add([]byte(layerProfile))
 	addRefusals(f, func(r refusal) string { return r.profile })
 	f.Fuzz(func(t *testing.T, data []byte) {
 		profile, err := DecodeProfile(data, "profile.json")
@@ -84,9 +86,9 @@ func FuzzProfile(f *testing.F) {
 		if diff := cmp.Diff(profile, again); diff != "" {
 			t.Errorf("decoded, encoded and decoded again:\n%s", diff)
 		}
-		for _, mode := range []string{"split", "fused", "auto"} {
+		for _, further := range []string{"backward: split", "backward: fused", "backward: auto", "model: {kind: mlp, layers: 2, hidden: 8, micro_batch_size: 4}"} {
 			files := fstest.MapFS{
-				"c.yaml":       {Data: []byte("version: 1\ndevices: 2\nmicro_batches: 3\nprofile: profile.json\nbackward: " + mode + "\n")},
+				"c.yaml":       {Data: []byte("version: 1\ndevices: 2\nmicro_batches: 3\nprofile: profile.json\n" + further + "\n")},
 				"profile.json": {Data: data},
 			}
 			if config, err := Load(files, "c.yaml"); err != nil {

@@ -115,9 +115,18 @@ func (b *Blueprint) fail(field string, value any, problem string) error {
 	return &FieldError{Owner: "blueprint", Field: field, Value: value, Problem: problem}
 }
 
-// checkStacks tests the number of stacks.
+// mostStackLayers bounds the layers of a stack, so that a short text cannot ask for
+// layers that memory does not hold.
+const mostStackLayers = 1 << 16
+
+// checkStacks tests the number of stacks, and of layers in each.
 func (b *Blueprint) checkStacks(low, high int) error {
 	n := len(b.Stacks)
+	for i := range b.Stacks {
+		if layers := b.Stacks[i].Layers; layers > mostStackLayers {
+			return b.fail(fmt.Sprintf("stacks[%d].layers", i), layers, fmt.Sprintf("must be at most %d", mostStackLayers))
+		}
+	}
 	if low <= n && n <= high {
 		return nil
 	}

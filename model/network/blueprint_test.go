@@ -107,6 +107,7 @@ func TestBlueprintRefuses(t *testing.T) {
 		{"gpt", func(b *network.Blueprint) { b.Kind = "cnn" }, `blueprint: kind is "cnn": known are gpt, mlp, encoder-decoder, two-branch`},
 		{"gpt", func(b *network.Blueprint) { b.Stacks = nil }, `blueprint: stacks is a list of 0: kind gpt has 1`},
 		{"joint", func(b *network.Blueprint) { b.Stacks = b.Stacks[:1] }, `blueprint: stacks is a list of 1: kind two-branch has 2 or 3`},
+		{"joint", func(b *network.Blueprint) { b.Stacks[2].Layers = 1<<16 + 1 }, `blueprint: stacks[2].layers is 65537: must be at most 65536`},
 		{"gpt", func(b *network.Blueprint) { b.Stacks[0].Vocabulary = 0 }, `gpt: vocabulary is 0: must be at least 1`},
 		{"gpt", func(b *network.Blueprint) { b.MicroBatchSize = 0 }, `gpt: micro_batch_size is 0: must be at least 1`},
 		{"gpt", func(b *network.Blueprint) { b.DType = 9 }, `gpt: dtype is DType(9): known are bf16, fp16, fp32`},
