@@ -178,6 +178,9 @@ func shortestCycle(next [][]int) []int {
 	var best []int
 	parent := make([]int, len(next))
 	for root := range next {
+		if len(best) == 2 {
+			break // nobody waits for itself
+		}
 		for i := range parent {
 			parent[i] = -1
 		}
