@@ -87,32 +87,28 @@ func waiting(devices int) string {
 // waits for 2B0 of device 2, which is at step 2, before 2F1".
 func (g *Program) blockedText(w *Blocked) string {
 	p := g.Problem
-	place := func(d, step int) string {
-		if step == len(g.Devices[d]) {
-			return "has ended"
-		}
-		text := fmt.Sprintf("at step %d", step)
-		if next := g.nextOp(d, step); next >= 0 {
-			text += ", before " + p.Name(next)
-		}
-		return text
+	text := fmt.Sprintf("%s %s, waits for ", p.DeviceName(w.Device), g.place(w.Device, w.Step))
+	on := p.DeviceName(w.On) + ", which has ended"
+	if w.OnStep < len(g.Devices[w.On]) {
+		on = p.DeviceName(w.On) + ", which is " + g.place(w.On, w.OnStep)
 	}
-	on := p.DeviceName(w.On)
-	var what string
 	switch w.Instr.Code {
 	case Receive:
-		what = fmt.Sprintf("%s of %s", p.Name(g.Messages[w.Instr.Message].Producer), on)
+		return text + p.Name(g.Messages[w.Instr.Message].Producer) + " of " + on
 	case Send:
 		m := &g.Messages[w.Instr.Message]
-		what = fmt.Sprintf("%s to receive the %s of %s", on, m.Carries, p.Name(m.Producer))
+		return fmt.Sprintf("%s%s, to receive the %s of %s", text, on, m.Carries, p.Name(m.Producer))
 	default:
-		what = fmt.Sprintf("%s to come to %s", on, p.Name(w.Instr.Op))
+		return text + on + ", to come to " + p.Name(w.Instr.Op)
 	}
-	where := place(w.On, w.OnStep)
-	if w.OnStep < len(g.Devices[w.On]) {
-		where = "is " + where
+}
+
+// place says where a device stands that has not ended.
+func (g *Program) place(d, step int) string {
+	if next := g.nextOp(d, step); next >= 0 {
+		return fmt.Sprintf("at step %d, before %s", step, g.Problem.Name(next))
 	}
-	return fmt.Sprintf("%s %s, waits for %s, which %s", p.DeviceName(w.Device), place(w.Device, w.Step), what, where)
+	return fmt.Sprintf("at step %d, behind its operations", step)
 }
 
 // nextOp returns the first operation that a device computes from a step on, -1 if there is none.
@@ -182,6 +178,9 @@ func shortestCycle(next [][]int) []int {
 	var best []int
 	parent := make([]int, len(next))
 	for root := range next {
+		if len(best) == 2 {
+			break // nobody waits for itself
+		}
 		for i := range parent {
 			parent[i] = -1
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/runtime/lower"
 )
 
@@ -105,13 +106,26 @@ func execute(g *lower.Program, c lower.Channels, done func(d int, in lower.Instr
 	}
 }
 
-// matched reports whether each message is sent once and received once, where it should be.
+// matched reports whether each message is sent once behind its producer and received once
+// before its consumer, where it should be.
 func matched(g *lower.Program) bool {
 	count := map[string]int{}
-	for d := range g.Devices {
-		for _, in := range g.Devices[d] {
-			if in.Code == lower.Send || in.Code == lower.Receive {
-				count[fmt.Sprint(in.Code, in.Message, d)]++
+	for d, program := range g.Devices {
+		computes := func(op model.OpID) int {
+			return slices.IndexFunc(program, func(in lower.Instr) bool { return in.Code == lower.Compute && in.Op == op })
+		}
+		for step, in := range program {
+			switch m := in.Message; in.Code {
+			case lower.Send:
+				if at := computes(g.Messages[m].Producer); at < 0 || at > step {
+					return false
+				}
+				count[fmt.Sprint(in.Code, m, d)]++
+			case lower.Receive:
+				if computes(g.Messages[m].Consumer) < step {
+					return false
+				}
+				count[fmt.Sprint(in.Code, m, d)]++
 			}
 		}
 	}

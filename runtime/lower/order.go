@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"cmp"
-	"container/heap"
 	"fmt"
 
 	"github.com/flexpipe/flexpipe/model"
@@ -26,7 +24,7 @@ func (l *lowering) sort() error {
 		s.next[d] = 1
 	}
 	for len(s.ready) > 0 {
-		op := heap.Pop(&s).(readyOp).op
+		op := s.ready.pop().op
 		l.rank[op] = int32(len(l.order))
 		l.order = append(l.order, op)
 		for _, q := range s.after[s.first[op]:s.first[op+1]] {
@@ -49,7 +47,7 @@ type sorter struct {
 	first   []int32      // by operation: where its successors begin in after
 	after   []model.OpID // successors
 	next    []int32      // by device: the entry of its order behind the last one that became its head
-	ready   []readyOp    // a heap
+	ready   readyHeap
 }
 
 type readyOp struct {
@@ -91,22 +89,44 @@ func (l *lowering) newSorter() sorter {
 // less counts one thing less that op waits for.
 func (s *sorter) less(op model.OpID) {
 	if s.missing[op]--; s.missing[op] == 0 {
-		heap.Push(s, readyOp{s.l.timeline.Start[op], op})
+		s.ready.push(readyOp{s.l.timeline.Start[op], op})
 	}
 }
 
-func (s *sorter) Len() int      { return len(s.ready) }
-func (s *sorter) Swap(i, j int) { s.ready[i], s.ready[j] = s.ready[j], s.ready[i] }
-func (s *sorter) Push(x any)    { s.ready = append(s.ready, x.(readyOp)) }
-func (s *sorter) Less(i, j int) bool {
-	a, b := s.ready[i], s.ready[j]
-	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.op, b.op)) < 0
+// readyHeap gives back the operation that starts first, ties by number. It is a binary heap
+// of its own: those of container/heap allocate for each element.
+type readyHeap []readyOp
+
+func (a readyOp) less(b readyOp) bool { return a.start < b.start || a.start == b.start && a.op < b.op }
+
+func (h *readyHeap) push(x readyOp) {
+	*h = append(*h, x)
+	a, i := *h, len(*h)-1
+	for i > 0 && x.less(a[(i-1)/2]) {
+		a[i] = a[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	a[i] = x
 }
 
-func (s *sorter) Pop() any {
-	last := s.ready[len(s.ready)-1]
-	s.ready = s.ready[:len(s.ready)-1]
-	return last
+func (h *readyHeap) pop() readyOp {
+	a := *h
+	top, x := a[0], a[len(a)-1]
+	a = a[:len(a)-1]
+	*h = a
+	for i := 0; len(a) > 0; {
+		child := 2*i + 1
+		if child+1 < len(a) && a[child+1].less(a[child]) {
+			child++
+		}
+		if child >= len(a) || !a[child].less(x) {
+			a[i] = x
+			break
+		}
+		a[i] = a[child]
+		i = child
+	}
+	return top
 }
 
 // checkOrder tests that the order is one of all operations, by start, and agrees with the

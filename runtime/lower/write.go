@@ -30,9 +30,11 @@ func (g *Program) instrText(in *Instr) string {
 	case Give:
 		return fmt.Sprintf("give %s of %s", p.FormatMemory(in.Bytes), p.Name(in.Op))
 	case Send:
-		return "send " + g.messageText(in.Message)
+		m := &g.Messages[in.Message]
+		return fmt.Sprintf("send %s of %s to %s for %s", m.Carries, p.Name(m.Producer), p.DeviceName(int(m.To)), p.Name(m.Consumer))
 	default:
-		return "receive " + g.messageText(in.Message)
+		m := &g.Messages[in.Message]
+		return fmt.Sprintf("receive %s of %s from %s for %s", m.Carries, p.Name(m.Producer), p.DeviceName(int(m.From)), p.Name(m.Consumer))
 	}
 }
 
@@ -40,7 +42,7 @@ func (g *Program) instrText(in *Instr) string {
 func (g *Program) messageText(number int32) string {
 	m := &g.Messages[number]
 	p := g.Problem
-	return fmt.Sprintf("%s of %s to %s, from device %d to device %d", m.Carries, p.Name(m.Producer), p.Name(m.Consumer), m.From, m.To)
+	return fmt.Sprintf("the %s of %s for %s from device %d to device %d", m.Carries, p.Name(m.Producer), p.Name(m.Consumer), m.From, m.To)
 }
 
 // String returns "end", "output" or "gradient".
