@@ -106,7 +106,7 @@ func (d *digest) costs() string {
 	switch {
 	case d.cfg.Model != nil:
 		article := "a"
-		if d.cfg.Model.Kind == config.EncoderDecoder {
+		if d.cfg.Model.Kind == config.EncoderDecoder || d.cfg.Model.Kind == config.MLP {
 			article = "an"
 		}
 		if d.cfg.Measured() {
