@@ -173,7 +173,8 @@ func (l *lowering) checkHeard(op model.OpID, producers []producer, messages []Me
 func (l *lowering) joined(producers []producer, source model.OpID, d int32) bool {
 	from := l.p.Row(source).Devices[0]
 	return slices.ContainsFunc(producers, func(q producer) bool {
-		devices := l.p.Row(q.op).Devices
-		return devices[0] == from && slices.Contains(devices, d) && l.rank[q.op] > l.rank[source]
+		later := l.source(q)
+		devices := l.p.Row(later).Devices
+		return devices[0] == from && slices.Contains(devices, d) && l.rank[later] > l.rank[source]
 	})
 }
