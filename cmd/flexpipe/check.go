@@ -17,7 +17,7 @@ func (p *program) checkCommand() *cli.Command {
 	proofFlag := &cli.StringFlag{Name: "proof", TakesFile: true, Usage: "verify the search proof in this `FILE`, and take its bound"}
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "judge a plan: rules, memory, and who waits for whom",
+		Usage:     "judge a plan: rules, memory, deadlock under the channel models",
 		ArgsUsage: "PLAN",
 		Flags:     append([]cli.Flag{proofFlag}, commonFlags("write the verdict to this `FILE`", reports)...),
 		Action:    p.check,
