@@ -195,9 +195,8 @@ func shortestCycle(next [][]int) []int {
 // first; parent is space, -1 for every node.
 func cycleFrom(next [][]int, root int, parent []int) []int {
 	queue := []int{root}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
+	for head := 0; head < len(queue); head++ {
+		at := queue[head]
 		for _, to := range next[at] {
 			if to == root {
 				cycle := []int{at}

@@ -134,7 +134,7 @@ type pair struct{ from, to int32 }
 // space for the largest rank of a producer.
 func (l *lowering) checkHeard(op model.OpID, producers []producer, messages []Message, heard map[pair]int32) error {
 	clear(heard)
-	brought := 0
+	brought, bring := 0, 0
 	for i := range messages {
 		m := &messages[i]
 		at := pair{m.From, m.To}
@@ -155,15 +155,15 @@ func (l *lowering) checkHeard(op model.OpID, producers []producer, messages []Me
 				continue
 			}
 			if q.carries != Nothing {
-				brought--
+				bring++
 			}
 			if last, ok := heard[pair{from.Devices[0], d}]; (!ok || last < l.rank[source]) && !l.joined(producers, source, d) {
 				return fmt.Errorf("%s on device %d hears nothing of the end of %s", l.p.Name(op), d, l.p.Name(source))
 			}
 		}
 	}
-	if brought != 0 {
-		return fmt.Errorf("%s receives %d messages more than there is to bring", l.p.Name(op), brought)
+	if brought != bring {
+		return same("messages that bring something to "+l.p.Name(op), brought, bring)
 	}
 	return nil
 }
@@ -173,7 +173,8 @@ func (l *lowering) checkHeard(op model.OpID, producers []producer, messages []Me
 func (l *lowering) joined(producers []producer, source model.OpID, d int32) bool {
 	from := l.p.Row(source).Devices[0]
 	return slices.ContainsFunc(producers, func(q producer) bool {
-		devices := l.p.Row(q.op).Devices
-		return devices[0] == from && slices.Contains(devices, d) && l.rank[q.op] > l.rank[source]
+		later := l.source(q)
+		devices := l.p.Row(later).Devices
+		return devices[0] == from && slices.Contains(devices, d) && l.rank[later] > l.rank[source]
 	})
 }
