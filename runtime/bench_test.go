@@ -8,6 +8,7 @@ import (
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/modelgen"
 	pipert "github.com/flexpipe/flexpipe/runtime"
+	"github.com/flexpipe/flexpipe/runtime/lower"
 )
 
 func oneForwardOneBackward(p *model.Problem) *model.Plan {
@@ -20,6 +21,15 @@ func oneForwardOneBackward(p *model.Problem) *model.Plan {
 		panic(err)
 	}
 	return plan
+}
+
+func lowered(t testing.TB, p *model.Problem, plan *model.Plan) *lower.Program {
+	t.Helper()
+	pr, err := lower.Lower(p, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pr
 }
 
 // BenchmarkOverhead is what the engine adds to an operation: a receive, a send, time stamps
@@ -40,7 +50,7 @@ func BenchmarkOverhead(b *testing.B) {
 func benchmarkOverhead(b *testing.B, devices int, locked bool) {
 	p := modelgen.Problem(modelgen.Spec{Devices: devices, MicroBatches: 1000, Backward: model.Fused, Activation: []model.Bytes{1}})
 	plan := oneForwardOneBackward(p)
-	e := newEngine(b, assemble(p, plan), fakes(devices), pipert.Options{LockThreads: locked})
+	e := newEngine(b, lowered(b, p, plan), fakes(devices), pipert.Options{LockThreads: locked})
 	b.ReportAllocs()
 	operations := 0
 	for b.Loop() {

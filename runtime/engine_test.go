@@ -41,7 +41,7 @@ func testTimes(t *testing.T, p *model.Problem, plan *model.Plan, seed uint64) {
 	for d := range devices {
 		devices[d] = clocked(p)
 	}
-	e := newEngine(t, assemble(p, plan), devices, pipert.Options{Stall: time.Hour})
+	e := newEngine(t, lowered(t, p, plan), devices, pipert.Options{Stall: time.Hour})
 	tl, err := model.Evaluate(p, plan)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func testAccounts(t *testing.T, seed uint64, locked bool) {
 	for d := range devices {
 		devices[d] = &fake{compute: func(context.Context, model.OpID) error { calls.Add(1); return nil }}
 	}
-	e := newEngine(t, assemble(p, plan), devices, pipert.Options{LockThreads: locked})
+	e := newEngine(t, lowered(t, p, plan), devices, pipert.Options{LockThreads: locked})
 	for range 3 {
 		calls.Store(0)
 		record, err := e.Run(t.Context())
@@ -221,7 +221,7 @@ func TestForm(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	measure := func(microBatches int) float64 {
 		p := modelgen.Problem(modelgen.Spec{Devices: 4, MicroBatches: microBatches, Backward: model.Fused})
-		e := newEngine(t, assemble(p, oneForwardOneBackward(p)), fakes(4), pipert.Options{})
+		e := newEngine(t, lowered(t, p, oneForwardOneBackward(p)), fakes(4), pipert.Options{})
 		return testing.AllocsPerRun(20, func() {
 			if _, err := e.Run(context.Background()); err != nil {
 				t.Fatal(err)

@@ -167,6 +167,9 @@ func (b *Backend) Devices() []pipert.Device { return b.devices }
 // Begin prepares an iteration.
 func (b *Backend) Begin(int) error {
 	b.anchor.Store(0)
+	for _, d := range b.devices {
+		clear(d.(*device).ended)
+	}
 	return nil
 }
 

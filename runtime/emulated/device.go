@@ -20,7 +20,7 @@ func (d *device) Compute(ctx context.Context, op model.OpID) error {
 	b := d.backend
 	start := b.clock.now()
 	if d.delays != nil {
-		start = max(start, d.earliest(op)) // ends of an earlier iteration are long past
+		start = max(start, d.earliest(op))
 	}
 	end := start + b.ticks(b.program.Problem.Duration(op))
 	if b.timeline != nil {
