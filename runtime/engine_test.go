@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	goruntime "runtime"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -92,7 +92,7 @@ func TestAccounts(t *testing.T) {
 	for _, processors := range []int{1, 2, 8} {
 		for _, locked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d/%v", processors, locked), func(t *testing.T) {
-				defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(processors))
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 				checkLeaks(t)
 				for seed := range uint64(20) {
 					testAccounts(t, seed, locked)
@@ -232,4 +232,39 @@ func TestAllocations(t *testing.T) {
 	if long > short+10 {
 		t.Errorf("%.0f allocations for 50 micro-batches, %.0f for 400", short, long)
 	}
+}
+
+// TestGang has three devices run an operation together that takes each of them another time:
+// they start when the last one has come, and end with the slowest.
+func TestGang(t *testing.T) {
+	p := modelgen.Problem(modelgen.Spec{Devices: 3, MicroBatches: 1, Backward: model.Fused, Placement: [][]int{{0}, {0, 1, 2}}})
+	plan := orders(p, []string{"0F0", "1F0", "1B0", "0B0"}, []string{"1F0", "1B0"}, []string{"1F0", "1B0"})
+	synctest.Test(t, func(t *testing.T) {
+		devices := make([]pipert.Device, 3)
+		for d := range devices {
+			devices[d] = &fake{compute: func(context.Context, model.OpID) error {
+				time.Sleep(time.Duration(2+3*d) * time.Second)
+				return nil
+			}}
+		}
+		record, err := newEngine(t, lowered(t, p, plan), devices, pipert.Options{}).Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, times := range [][2]int64{{0, 2}, {2, 10}, {10, 18}, {18, 20}} {
+			op := plan.Order[0][i]
+			if record.Start[op] != times[0]*1e9 || record.End[op] != times[1]*1e9 {
+				t.Errorf("%s ran from %d to %d, want %d to %d s", p.Name(op), record.Start[op], record.End[op], times[0], times[1])
+			}
+		}
+		for d, want := range []pipert.DeviceRecord{
+			{Busy: 8 * time.Second, Wait: 12 * time.Second, Preempted: -1},
+			{Busy: 10 * time.Second, Wait: 8 * time.Second, Preempted: -1},
+			{Busy: 16 * time.Second, Wait: 2 * time.Second, Preempted: -1},
+		} {
+			if record.Devices[d] != want {
+				t.Errorf("device %d: %+v, want %+v", d, record.Devices[d], want)
+			}
+		}
+	})
 }

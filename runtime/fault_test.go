@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	goruntime "runtime"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -76,7 +76,7 @@ func TestDevicePanics(t *testing.T) {
 	}{
 		{"value", "panic: device 0 at step 4, 0F1: 7", func() { panic(7) }},
 		{"error", "panic: device 0 at step 4, 0F1: index out of range", func() { panic(cause) }},
-		{"exit", "panic: device 0 at step 4, 0F1: the device has left the goroutine of its actor", goruntime.Goexit},
+		{"exit", "panic: device 0 at step 4, 0F1: the device has left the goroutine of its actor", runtime.Goexit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			devices := on(p, 0, "0F1", func(context.Context) error { c.do(); return nil })
@@ -281,7 +281,7 @@ func TestGangWaits(t *testing.T) {
 func TestProcessors(t *testing.T) {
 	for _, n := range []int{1, 2, 8} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(n))
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 			for range 20 {
 				for name, test := range map[string]func(*testing.T){
 					"fail": TestDeviceFails, "deadlock": TestDeadlock, "lost": TestLostMessage, "cancel": TestCancelled,
