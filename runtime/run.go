@@ -64,7 +64,6 @@ type gang struct {
 	op         model.OpID
 	members    []int32
 	came, done int // members that have come to its start, and to its end
-	start, end int64
 }
 
 // reset prepares the state for a run.
