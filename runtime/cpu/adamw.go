@@ -19,15 +19,15 @@ func DefaultAdamW() AdamW {
 	return AdamW{LearningRate: 1e-3, Beta1: 0.9, Beta2: 0.95, Epsilon: 1e-8, WeightDecay: 0.1}
 }
 
-// moments is what the optimizer remembers of a parameter.
-type moments struct{ first, second []float32 }
+// adamState is what the optimizer remembers of a parameter.
+type adamState struct{ first, second []float32 }
 
-func newMoments(p *parameter) moments {
-	return moments{make([]float32, len(p.value)), make([]float32, len(p.value))}
+func newAdamState(p *parameter) adamState {
+	return adamState{make([]float32, len(p.value)), make([]float32, len(p.value))}
 }
 
 // step changes the values of p by its gradient. step counts from 1.
-func (o AdamW) step(p *parameter, m moments, step int) {
+func (o AdamW) step(p *parameter, m adamState, step int) {
 	beta1, beta2 := float32(o.Beta1), float32(o.Beta2)
 	// The bias corrections 1-β^t of both moments, put into the two constants that they
 	// scale: the rate, and the root of the second moment.

@@ -23,7 +23,7 @@ func TestAdamW(t *testing.T) {
 		if rows == 1 {
 			decay = 0 // a vector
 		}
-		state := newMoments(p)
+		state := newAdamState(p)
 		for step := 1; step <= 20; step++ {
 			normal(p.grad, 1, r)
 			o.step(p, state, step)

@@ -106,6 +106,7 @@ type training struct {
 	backend *Backend
 	engine  *pipert.Engine
 	replay  *Reference
+	record  *pipert.Record // of the last iteration
 }
 
 func newTraining(t *testing.T, p *model.Problem, plan *model.Plan, b *network.Blueprint, o Options) *training {
@@ -147,9 +148,11 @@ func (tr *training) run(t *testing.T, iteration int) pipert.Step {
 	if err := tr.backend.Begin(iteration); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tr.engine.Run(context.Background()); err != nil {
+	record, err := tr.engine.Run(context.Background())
+	if err != nil {
 		t.Fatal(err)
 	}
+	tr.record = record
 	step, err := tr.backend.Finish()
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +160,8 @@ func (tr *training) run(t *testing.T, iteration int) pipert.Step {
 	return step
 }
 
-// checkMemory demands that each device held exactly what the problem says.
+// checkMemory demands that each device held exactly what the problem says, and that the
+// engine's count of takes and gives says the same.
 func (tr *training) checkMemory(t *testing.T, step pipert.Step) {
 	t.Helper()
 	timeline, err := model.Evaluate(tr.p, tr.plan)
@@ -171,6 +175,9 @@ func (tr *training) checkMemory(t *testing.T, step pipert.Step) {
 	for d, got := range step.Memory {
 		if want := int64(metrics.Devices[d].Peak); got.Peak != want || got.Live != 0 || got.Static != int64(tr.p.Statics[d]) {
 			t.Errorf("device %d: peak %d, static %d, live %d, want %d, %d and 0", d, got.Peak, got.Static, got.Live, want, tr.p.Statics[d])
+		}
+		if counted := int64(tr.record.Devices[d].Peak); counted != got.Peak {
+			t.Errorf("device %d: the engine counts a peak of %d, the device held %d", d, counted, got.Peak)
 		}
 	}
 }

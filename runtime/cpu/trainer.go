@@ -11,7 +11,7 @@ type trainer struct {
 	source    *source
 	batches   [][]*batch // by micro-batch and part
 	copies    [][]*stage // by stage, in the order of routes
-	moments   [][][]moments
+	states    [][][]adamState
 	steps     int
 }
 
@@ -31,7 +31,7 @@ func newTrainer(l *layout, microBatches int, homes [][]*home, o Options) *traine
 	work := map[*home]int{}
 	for s := range l.stages {
 		var copies []*stage
-		var state [][]moments
+		var state [][]adamState
 		for _, h := range homes[s] {
 			c := newStage(l, s, microBatches, h)
 			if o.Timed {
@@ -42,7 +42,7 @@ func newTrainer(l *layout, microBatches int, homes [][]*home, o Options) *traine
 			state = append(state, newState(c))
 			work[h] = max(work[h], c.work())
 		}
-		t.copies, t.moments = append(t.copies, copies), append(t.moments, state)
+		t.copies, t.states = append(t.copies, copies), append(t.states, state)
 	}
 	for h, n := range work {
 		h.work = make([]float32, n)
@@ -50,10 +50,10 @@ func newTrainer(l *layout, microBatches int, homes [][]*home, o Options) *traine
 	return t
 }
 
-func newState(s *stage) []moments {
-	var list []moments
+func newState(s *stage) []adamState {
+	var list []adamState
 	for _, p := range s.parameters {
-		list = append(list, newMoments(p))
+		list = append(list, newAdamState(p))
 	}
 	return list
 }
@@ -84,7 +84,7 @@ func (t *trainer) finish() (loss float64, err error) {
 		}
 		for i, c := range t.copies[s] {
 			for j, p := range c.parameters {
-				t.optimizer.step(p, t.moments[s][i][j], t.steps)
+				t.optimizer.step(p, t.states[s][i][j], t.steps)
 			}
 		}
 	}
