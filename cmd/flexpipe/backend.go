@@ -141,9 +141,10 @@ func (e *execution) openCPU(o *backendOptions) (err error) {
 }
 
 func (e *execution) openEmulated(o *backendOptions) (err error) {
-	e.dilation = o.dilation
-	if e.dilation == 0 {
-		e.dilation = emulated.SuggestDilation(e.problem, o.tick)
+	if e.dilation = o.dilation; e.dilation == 0 {
+		if e.dilation, err = emulated.SuggestDilation(e.problem, e.plan, o.tick); err != nil {
+			return err
+		}
 	}
 	if e.perTick, err = emulated.Scale(e.problem, o.tick, e.dilation); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/flexpipe/flexpipe/model/config"
 	"github.com/flexpipe/flexpipe/model/network"
 	pipert "github.com/flexpipe/flexpipe/runtime"
+	"github.com/flexpipe/flexpipe/runtime/emulated"
 	"github.com/flexpipe/flexpipe/runtime/profile"
 	"github.com/flexpipe/flexpipe/solve"
 	"github.com/flexpipe/flexpipe/solve/portfolio"
@@ -36,8 +37,29 @@ type candidate struct {
 }
 
 // contestants makes the plans and opens their backends. Of the default schedules it leaves
-// out those that do not fit. What it has opened it returns also with an error.
+// out those that do not fit. What it has opened it returns also with an error, to be closed.
 func (p *program) contestants(ctx context.Context, cfg *config.Config, o *benchOptions) (list []*execution, err error) {
+	candidates, err := p.candidates(ctx, cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.name == onEmulated && o.dilation == 0 {
+		if o.dilation, err = commonDilation(candidates, o.tick); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range candidates {
+		e, err := newExecution(c.name, c.problem, c.plan, &o.backendOptions)
+		if err != nil {
+			return list, fmt.Errorf("%s: %w", c.name, err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// candidates makes the plans.
+func (p *program) candidates(ctx context.Context, cfg *config.Config, o *benchOptions) (list []*candidate, err error) {
 	for _, spec := range o.specs {
 		c, err := p.candidate(ctx, cfg, spec, o)
 		if err != nil && !o.asked && ctx.Err() == nil {
@@ -45,18 +67,27 @@ func (p *program) contestants(ctx context.Context, cfg *config.Config, o *benchO
 			continue
 		}
 		if err != nil {
-			return list, fmt.Errorf("%s: %w", spec, err)
+			return nil, fmt.Errorf("%s: %w", spec, err)
 		}
-		e, err := newExecution(c.name, c.problem, c.plan, &o.backendOptions)
-		if err != nil {
-			return list, fmt.Errorf("%s: %w", spec, err)
-		}
-		list = append(list, e)
+		list = append(list, c)
 	}
 	if list == nil {
 		return nil, errors.New("no schedule fits; name some with --schedules")
 	}
 	return list, nil
+}
+
+// commonDilation returns the dilation that is enough for all plans, so that their times can be
+// compared.
+func commonDilation(candidates []*candidate, tick time.Duration) (most float64, err error) {
+	for _, c := range candidates {
+		dilation, err := emulated.SuggestDilation(c.problem, c.plan, tick)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, dilation)
+	}
+	return most, nil
 }
 
 // candidate makes the plan that a word of --schedules asks for.

@@ -137,9 +137,18 @@ func (r *outcome) basis() string {
 	return ", by costs measured on this machine"
 }
 
-// noise says how often the machine was busy with something else; "" if not measured.
+// preempted returns the share of operations during which the machine did something else, -1
+// where that is not known: devices that only wait give their core away.
+func (r *outcome) preempted() float64 {
+	if r.perTick > 0 {
+		return -1
+	}
+	return pipert.PreemptedShare(r.run.Records)
+}
+
+// noise says how often the machine was busy with something else; "" if not known.
 func (r *outcome) noise() string {
-	share := pipert.PreemptedShare(r.run.Records)
+	share := r.preempted()
 	if share < 0 {
 		return ""
 	}
@@ -196,7 +205,12 @@ func seconds(t float64) string {
 }
 
 // signed writes a relative deviation.
-func signed(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
+func signed(share float64) string {
+	if math.Abs(share) < 0.0005 {
+		return "0.0 %"
+	}
+	return fmt.Sprintf("%+.1f %%", 100*share)
+}
 
 // figure writes a number with three digits or so.
 func figure(x float64) string {

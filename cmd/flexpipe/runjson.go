@@ -88,7 +88,7 @@ func (r *outcome) row() runJSON {
 	if r.trains() {
 		j.Losses = r.run.Losses
 	}
-	if share := pipert.PreemptedShare(r.run.Records); share >= 0 {
+	if share := r.preempted(); share >= 0 {
 		j.Preempted = &share
 	}
 	for _, o := range r.operations() {
