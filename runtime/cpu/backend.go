@@ -19,7 +19,7 @@ type Backend struct {
 	program *lower.Program
 	devices []*device
 	seats   [][]seat // by stage and route
-	pool    *pool
+	pool    *tensorPool
 
 	outputs, gradients lane // what stages have put out and their readers have not read yet
 }
@@ -46,7 +46,7 @@ func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, er
 		return nil, err
 	}
 	backend := &Backend{
-		program: program, pool: newPool(),
+		program: program, pool: newTensorPool(),
 		outputs:   newLane("output", len(l.stages), p.MicroBatches()),
 		gradients: newLane("gradient of the output", len(l.stages), p.MicroBatches()),
 	}
