@@ -19,12 +19,8 @@ type Backend struct {
 	program *lower.Program
 	devices []*device
 	seats   [][]seat // by stage and route
-<<<<<<< HEAD
-	pool    *pool
-	ledger  ledger // what layers took
-=======
+	ledger  ledger   // what layers took
 	pool    *tensorPool
->>>>>>> cpu
 
 	outputs, gradients lane // what stages have put out and their readers have not read yet
 }
