@@ -21,9 +21,9 @@ const (
 func backendFlags(iterations int) []cli.Flag {
 	return append(iterationFlags(iterations),
 		&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "cpu trains the network, emulated only waits"},
-		&cli.DurationFlag{Name: "tick", Value: time.Millisecond, Usage: "emulated: the `TIME` that a tick lasts where costs have no physical unit"},
-		&cli.Float64Flag{Name: "dilation", DefaultText: "so that no operation is shorter than 5ms", Usage: "emulated: let everything take `K` times as long"},
-		&cli.BoolFlag{Name: "anchored", DisableDefaultText: true, Usage: "emulated: start at the planned moment, so that delays do not add up; proves nothing about costs"},
+		&cli.DurationFlag{Name: "tick", Value: time.Millisecond, Usage: "emulated: a tick lasts this `TIME`"},
+		&cli.Float64Flag{Name: "dilation", DefaultText: "until they last 5ms", Usage: "emulated: let operations take `K` times as long"},
+		&cli.BoolFlag{Name: "anchored", DisableDefaultText: true, Usage: "emulated: end when predicted; proves nothing about costs"},
 	)
 }
 
@@ -31,8 +31,8 @@ func backendFlags(iterations int) []cli.Flag {
 func iterationFlags(iterations int) []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "iterations", Value: iterations, Usage: "measure `N` iterations"},
-		&cli.IntFlag{Name: "warm-up", Value: 3, Usage: "before `N` that are not measured"},
-		&cli.DurationFlag{Name: "stall", DefaultText: "30s, or 20 times the longest operation", Usage: "give up when nothing has happened for this `TIME`"},
+		&cli.IntFlag{Name: "warm-up", Value: 3, Usage: "execute `N` iterations first, unmeasured"},
+		&cli.DurationFlag{Name: "stall", DefaultText: "30s or more", Usage: "give up when nothing has happened for this `TIME`"},
 	}
 }
 

@@ -21,16 +21,17 @@ var benchDefault = []string{reference, "zb-h1", bySolve}
 
 func (p *program) benchCommand() *cli.Command {
 	flags := append(backendFlags(10),
-		&cli.StringFlag{Name: "schedules", DefaultText: strings.Join(benchDefault, ",") + ", as far as they fit",
-			Usage: "a `LIST` of named schedules (interleaved/2: in 2 chunks), solve, tune, and plan files"},
-		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`, not with those measured in between"},
+		&cli.StringFlag{Name: "schedules", DefaultText: strings.Join(benchDefault, ",") + " if they fit", Usage: "what to compare, a `LIST` as above"},
+		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`"},
 	)
 	return &cli.Command{
 		Name:      "bench",
 		Usage:     "execute several schedules in turn, and compare them",
 		ArgsUsage: "CONFIG",
-		Flags:     append(flags, commonFlags("write the report to this `FILE`", searches)...),
-		Action:    p.bench,
+		Description: "The list has names of schedules (interleaved/2: in two chunks), solve, tune, and plan files\n" +
+			"that end in .json, with commas between them.",
+		Flags:  append(flags, commonFlags("write the report to this `FILE`", searches)...),
+		Action: p.bench,
 	}
 }
 

@@ -25,8 +25,8 @@ func (p *program) profileCommand() *cli.Command {
 		Name:      "profile",
 		Usage:     "measure what the layers and stages of a network take",
 		ArgsUsage: "CONFIG",
-		Description: "The profile serves in a configuration: `profile: FILE` in place of costs, with `model:` beside it in\n" +
-			"place of a cluster, so that tune can move layers.",
+		Description: "The profile serves in a configuration: `profile: FILE` in place of costs, with `model:`\n" +
+			"beside it in place of a cluster, so that tune can move layers.",
 		Flags: slices.Concat(
 			[]cli.Flag{&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "the `NAME` of what to measure: cpu"}},
 			iterationFlags(5), commonFlags("write the profile to this `FILE`", runs)),

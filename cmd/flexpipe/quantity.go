@@ -24,7 +24,7 @@ func scaleOf(longest float64) scale {
 	switch {
 	case longest >= 10:
 		return scale{"s", 1, 3}
-	case longest >= 1e-3:
+	case longest >= 10e-3:
 		return scale{"ms", 1e-3, 3}
 	}
 	return scale{"us", 1e-6, 1}

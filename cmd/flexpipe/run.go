@@ -14,8 +14,8 @@ import (
 
 func (p *program) runCommand() *cli.Command {
 	flags := append(backendFlags(20),
-		&cli.StringFlag{Name: "trace", TakesFile: true, Usage: "write predicted and measured timeline to this `FILE`, for ui.perfetto.dev"},
-		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`, not those of the warm-up"},
+		&cli.StringFlag{Name: "trace", TakesFile: true, Usage: "write the timelines to this `FILE`, for ui.perfetto.dev"},
+		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: fmt.Sprintf("draw the iteration also with --quiet or on more than %d devices", mostLanes)},
 	)
 	return &cli.Command{
@@ -136,10 +136,10 @@ func (t *trial) warmCosts() (*predictor, error) {
 	return gathered(t.executions, t.warm)
 }
 
-// nameOf says what made a plan.
+// nameOf names a plan: the schedule, or just a plan that a search has found.
 func nameOf(file *model.PlanFile) string {
 	if file.Provenance.Schedule != "" {
 		return file.Provenance.Schedule
 	}
-	return file.Provenance.Engine
+	return "plan"
 }

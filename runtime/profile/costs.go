@@ -127,16 +127,31 @@ func (c *Costs) Stages(b *network.Blueprint) ([]pipert.StageCosts, error) {
 	return costs, nil
 }
 
-// covers tests that all ways of recomputation of a blueprint have been measured.
+// covers tests that each layer that is there has been measured with the recomputation of its
+// stage in a blueprint.
 func (c *Costs) covers(b *network.Blueprint) error {
 	for _, slice := range b.Stages {
-		for i := range c.Layers {
-			if c.Layers[i].BackwardInput[slice.Recompute].N == 0 {
-				return fmt.Errorf("recomputation %s of layer %s has not been measured", slice.Recompute, c.Layers[i].Name)
+		layers := c.ofPart(slice.Part)
+		for i := slice.First; i < min(slice.End, len(layers)); i++ {
+			if layers[i].BackwardInput[slice.Recompute].N == 0 {
+				return fmt.Errorf("recomputation %s of layer %s has not been measured", slice.Recompute, layers[i].Name)
 			}
 		}
 	}
 	return nil
+}
+
+// ofPart returns the layers of a part.
+func (c *Costs) ofPart(part int) []pipert.LayerCosts {
+	first := 0
+	for first < len(c.Layers) && c.Layers[first].Part < part {
+		first++
+	}
+	end := first
+	for end < len(c.Layers) && c.Layers[end].Part == part {
+		end++
+	}
+	return c.Layers[first:end]
 }
 
 // network returns the network of a blueprint with the measured layers, and how the blueprint
