@@ -38,6 +38,7 @@ type seat struct {
 // for what it cannot train, *BlueprintError if the blueprint contradicts the pipeline, and
 // those of the network's sizes.
 func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, error) {
+	oneCore()
 	l, err := newLayout(b)
 	if err != nil {
 		return nil, err
