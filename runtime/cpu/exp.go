@@ -11,8 +11,8 @@ const (
 
 // exp returns eˣ within 2 units in the last place. It writes x = k·ln 2 + r with |r| at
 // most half of ln 2, and takes a polynomial of degree 7 for eʳ: expf of the Cephes
-// Mathematical Library (S. L. Moshier, netlib.org/cephes). math.Exp works in 64 bits and
-// takes about three times as long.
+// Mathematical Library (S. L. Moshier, netlib.org/cephes), with the terms in pairs, which
+// makes the chain of dependent operations shorter. math.Exp takes 1.6 times as long.
 func exp(x float32) float32 {
 	const (
 		log2e  = 1.44269504088896341
@@ -26,15 +26,13 @@ func exp(x float32) float32 {
 	if x < expMin {
 		return 0
 	}
-	k := float32(float32(x*log2e)+round) - round
+	shifted := float32(x*log2e) + round
+	k := shifted - round
 	r := x - k*ln2Hi - k*ln2Low
-	p := float32(1.9875691500e-4)
-	p = p*r + 1.3981999507e-3
-	p = p*r + 8.3334519073e-3
-	p = p*r + 4.1665795894e-2
-	p = p*r + 1.6666665459e-1
-	p = p*r + 5.0000001201e-1
-	p = p*r*r + r + 1
-	// 2ᵏ for k = 128 is out of range, so that it comes in two factors.
-	return p * math.Float32frombits(uint32(int32(k)+126)<<23) * 2
+	square := r * r
+	p := (1.9875691500e-4*r+1.3981999507e-3)*square + (8.3334519073e-3*r + 4.1665795894e-2)
+	p = p*square + (1.6666665459e-1*r + 5.0000001201e-1)
+	p = p*square + r + 1
+	// The low bits of shifted are k. 2ᵏ for k = 128 is out of range, hence two factors.
+	return p * math.Float32frombits((math.Float32bits(shifted)+126)<<23) * 2
 }

@@ -21,28 +21,32 @@ func normForward(y, x, gamma, beta, stats []float32) {
 	}
 }
 
-// rowMoments returns the mean and 1/√(variance + ε), by two passes of four sums each.
+// rowMoments returns the mean and 1/√(variance + ε), in two passes.
 func rowMoments(row []float32) (mean, inverse float32) {
-	var s [4]float32
-	for j := range len(row) / 4 {
-		x := row[4*j:][:4]
-		s[0], s[1], s[2], s[3] = s[0]+x[0], s[1]+x[1], s[2]+x[2], s[3]+x[3]
-	}
-	for _, x := range row[len(row)/4*4:] {
-		s[0] += x
-	}
-	mean = ((s[0] + s[1]) + (s[2] + s[3])) / float32(len(row))
-	s = [4]float32{}
-	for j := range len(row) / 4 {
-		x := row[4*j:][:4]
-		a, b, c, d := x[0]-mean, x[1]-mean, x[2]-mean, x[3]-mean
-		s[0], s[1], s[2], s[3] = s[0]+a*a, s[1]+b*b, s[2]+c*c, s[3]+d*d
-	}
-	for _, x := range row[len(row)/4*4:] {
-		s[0] += (x - mean) * (x - mean)
-	}
-	variance := ((s[0] + s[1]) + (s[2] + s[3])) / float32(len(row))
+	mean = sumAround(row, 0, false) / float32(len(row))
+	variance := sumAround(row, mean, true) / float32(len(row))
 	return mean, 1 / float32(math.Sqrt(float64(variance)+normEpsilon))
+}
+
+// sumAround returns Σ (x - center), or Σ (x - center)². It adds up every fourth element on its
+// own: four chains of additions take a third of the time of one.
+func sumAround(x []float32, center float32, squared bool) float32 {
+	var s0, s1, s2, s3 float32
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d := x[0]-center, x[1]-center, x[2]-center, x[3]-center
+		if squared {
+			a, b, c, d = a*a, b*b, c*c, d*d
+		}
+		s0, s1, s2, s3 = s0+a, s1+b, s2+c, s3+d
+	}
+	for _, v := range x {
+		a := v - center
+		if squared {
+			a *= a
+		}
+		s0 += a
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // normBackward writes dx = residual + the gradient that comes through a norm with inputs x,
