@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,7 +17,7 @@ func (p *program) checkCommand() *cli.Command {
 	proofFlag := &cli.StringFlag{Name: "proof", TakesFile: true, Usage: "verify the search proof in this `FILE`, and take its bound"}
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "judge a plan: rules and memory",
+		Usage:     "judge a plan: rules, memory, deadlock under the channel models",
 		ArgsUsage: "PLAN",
 		Flags:     append([]cli.Flag{proofFlag}, commonFlags("write the verdict to this `FILE`", reports)...),
 		Action:    p.check,
@@ -40,6 +41,7 @@ func (p *program) check(c *cli.Context) error {
 		return err
 	}
 	v := judge(file)
+	v.runPrograms()
 	if proofName != "" {
 		if err := p.verify(c.Context, v, proofName); err != nil {
 			return err
@@ -81,6 +83,9 @@ func (v *verdict) text(w io.Writer, quiet, color bool) {
 	if more := v.total() - len(v.breaches()); more > 0 {
 		fmt.Fprintf(w, "and %s\n", model.Plural(more, "more violation"))
 	}
+	if !quiet {
+		v.warn(w, color)
+	}
 	if v.ok() {
 		fmt.Fprintf(w, "%s: the plan keeps every rule\n", paint(color, green, "pass"))
 	} else {
@@ -88,6 +93,21 @@ func (v *verdict) text(w io.Writer, quiet, color bool) {
 	}
 	if v.proof != nil {
 		fmt.Fprintf(w, "proof: %s\n", v.proofText())
+	}
+}
+
+// warn prints what the plan may well do, but not everybody can run.
+func (v *verdict) warn(w io.Writer, color bool) {
+	const word = "warning"
+	indent := strings.Repeat(" ", len(word)+2)
+	for _, b := range v.channelBreaches(false) {
+		for i, line := range wrapped(b.Rule+": "+b.Message, lineWidth-len(indent)) {
+			if i == 0 {
+				fmt.Fprintf(w, "%s: %s\n", paint(color, yellow, word), line)
+			} else {
+				fmt.Fprintf(w, "%s%s\n", indent, line)
+			}
+		}
 	}
 }
 
@@ -136,6 +156,8 @@ func (v *verdict) table(w io.Writer, color bool) {
 			word = "not tested"
 		case r.Violations > 0:
 			word = paint(color, red, model.Plural(r.Violations, "violation"))
+		case r.Warnings > 0:
+			word = paint(color, yellow, model.Plural(r.Warnings, "warning"))
 		}
 		rule.add(r.Rule)
 		verdict.add(word)
@@ -153,6 +175,7 @@ type verdictJSON struct {
 	Figures    *figuresJSON `json:"figures"` // null: the orders have no timeline
 	Rules      []ruleResult `json:"rules"`
 	Violations []breach     `json:"violations"` // the first ones of each rule
+	Warnings   []breach     `json:"warnings"`   // they do not fail the plan
 	Devices    []deviceJSON `json:"devices"`
 	Proof      *proofJSON   `json:"proof,omitempty"` // absent: no --proof
 }
@@ -169,7 +192,7 @@ func (v *verdict) json() verdictJSON {
 	j := verdictJSON{
 		Format: "flexpipe/check", Version: 1, OK: v.ok(),
 		Unit: v.file.Problem.TimeUnit().Name, Objective: pl.Objective.String(),
-		Rules: v.rules(), Violations: v.breaches(), Devices: []deviceJSON{}, Proof: v.proofJSON(),
+		Rules: v.rules(), Violations: v.breaches(), Warnings: v.channelBreaches(false), Devices: []deviceJSON{}, Proof: v.proofJSON(),
 	}
 	if m := v.metrics; m != nil {
 		u := pl.TimeUnit

@@ -19,6 +19,7 @@ type verdict struct {
 
 	orders   error               // why the orders have no timeline
 	report   *constraints.Report // of the orders at their earliest times, or of the orders alone
+	channels []channelVerdict    // of the programs of the devices; nil: there are none
 	recorded []string            // what the file says of its times and figures that is wrong
 	wrong    int                 // how much of that there is
 }
@@ -98,7 +99,7 @@ func (v *verdict) differ(format string, args ...any) {
 
 // total returns the number of violations.
 func (v *verdict) total() int {
-	n := v.wrong + v.report.Total()
+	n := v.wrong + v.report.Total() + len(v.channelBreaches(true))
 	if v.stuck() {
 		n++
 	}
@@ -128,6 +129,7 @@ type ruleResult struct {
 	Statement  string `json:"statement"`
 	Tested     bool   `json:"tested"`
 	Violations int    `json:"violations"`
+	Warnings   int    `json:"warnings,omitempty"` // of a rule that a plan may break
 }
 
 // The rules of check beside those of the judge.
@@ -150,8 +152,9 @@ func (v *verdict) rules() []ruleResult {
 			Tested: v.timeline != nil || !r.Rule.NeedsTimes(), Violations: v.report.Counts[r.Rule],
 		})
 	}
+	list = append(list, v.channelRules()...)
 	tested := v.wrong > 0 || (v.orders == nil && (v.file.Times != nil || v.file.Figures != nil))
-	list = append(list, ruleResult{ruleRecorded, recordedStatement, tested, v.wrong})
+	list = append(list, ruleResult{Rule: ruleRecorded, Statement: recordedStatement, Tested: tested, Violations: v.wrong})
 	if v.proof == nil {
 		return list
 	}
@@ -183,6 +186,7 @@ func (v *verdict) breaches() []breach {
 		}
 		list = append(list, b)
 	}
+	list = append(list, v.channelBreaches(true)...)
 	for _, text := range v.recorded {
 		list = append(list, breach{Rule: ruleRecorded, Ops: []string{}, Message: text})
 	}

@@ -68,8 +68,11 @@ func (e *Deadlock) Error() string {
 	}
 	if len(e.Cycle) > 0 {
 		b.WriteString("; cycle: ")
-		for _, at := range e.Cycle {
+		for _, at := range e.Cycle[:min(len(e.Cycle), mostBlocked)] {
 			fmt.Fprintf(&b, "%s -> ", e.g.Problem.DeviceName(e.Blocked[at].Device))
+		}
+		if more := len(e.Cycle) - mostBlocked; more > 0 {
+			fmt.Fprintf(&b, "%d more -> ", more)
 		}
 		b.WriteString(e.g.Problem.DeviceName(e.Blocked[e.Cycle[0]].Device))
 	}
@@ -195,9 +198,8 @@ func shortestCycle(next [][]int) []int {
 // first; parent is space, -1 for every node.
 func cycleFrom(next [][]int, root int, parent []int) []int {
 	queue := []int{root}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
+	for head := 0; head < len(queue); head++ {
+		at := queue[head]
 		for _, to := range next[at] {
 			if to == root {
 				cycle := []int{at}
