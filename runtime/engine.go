@@ -80,10 +80,10 @@ func (e *Engine) Run(ctx context.Context) (*Record, error) {
 			return nil, errBusy
 		}
 	}
-	r.reset()
 	if ctx.Err() != nil {
 		return nil, &Fault{Cause: Cancelled, Device: -1, Step: -1, Err: causeOf(ctx), problem: r.program.Problem}
 	}
+	r.reset()
 	finish := r.start(context.WithoutCancel(ctx))
 	defer finish()
 	if fault := e.supervise(ctx); fault != nil {
@@ -97,9 +97,10 @@ func (e *Engine) Run(ctx context.Context) (*Record, error) {
 func (e *Engine) supervise(ctx context.Context) *Fault {
 	r := e.run
 	cancelled := ctx.Done()
+	var timer *time.Timer
 	var stall <-chan time.Time
 	if e.options.Stall > 0 {
-		timer := time.NewTicker(e.options.Stall/8 + 1)
+		timer = time.NewTimer(e.options.Stall)
 		defer timer.Stop()
 		stall = timer.C
 	}
@@ -113,9 +114,11 @@ func (e *Engine) supervise(ctx context.Context) *Fault {
 			cancelled = nil
 			r.fail(&Fault{Cause: Cancelled, Device: -1, Step: -1, Err: causeOf(ctx)})
 		case <-stall:
-			if r.now()-r.lastMove() >= int64(e.options.Stall) {
+			left := e.options.Stall - time.Duration(r.now()-r.lastMove())
+			if left <= 0 {
 				r.failStalled(e.options.Stall)
 			}
+			timer.Reset(max(left, time.Millisecond))
 		}
 	}
 }

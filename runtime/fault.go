@@ -135,22 +135,19 @@ func (f *Fault) row(w *Waiting) string {
 		return fmt.Sprintf("%s at step %d is about %s", name, w.Step, w.Op)
 	}
 	text := fmt.Sprintf("%s at step %d, %s, waits for ", name, w.Step, w.Op)
+	switch {
+	case w.Taken:
+		return text + fmt.Sprintf("%s of %s, which it has received before", w.For, f.problem.DeviceName(w.Of[0]))
+	case w.SentAt >= 0:
+		return text + fmt.Sprintf("%s, which %s sent at step %d", w.For, f.problem.DeviceName(w.Of[0]), w.SentAt)
+	case w.For != w.Op:
+		text += w.For + " of "
+	}
 	parts := make([]string, len(w.Of))
 	for i, d := range w.Of {
 		parts[i] = f.position(d)
 	}
-	if w.For == w.Op {
-		text += strings.Join(parts, " and ")
-	} else {
-		text += w.For + " of " + strings.Join(parts, " and ")
-	}
-	switch {
-	case w.Taken:
-		text += ", a message that it has received before"
-	case w.SentAt >= 0:
-		text += fmt.Sprintf(", sent at step %d, never arrived", w.SentAt)
-	}
-	return text
+	return text + strings.Join(parts, " and ")
 }
 
 // position says where an awaited device is.
