@@ -11,7 +11,11 @@ import (
 // result on: a tile has three. Its serial code is a row of b times a number, added to a row
 // of c; long rows are fast, and tileDepth rows of b (48 KiB) stay in the second-level cache
 // for all rows of a. With b transposed gonum takes scalar products, whose order of summation
-// depends on the alignment of memory: the tile of b is transposed into pack instead.
+// depends on the alignment of memory: the tile of b is transposed into pack instead. What is
+// zero in a is left out, so that 0·NaN is 0 here.
+//
+// Measured on one core: tiles of 128 columns are 10 % slower, of 64 columns 40 %; depth and
+// the order of the loops make no difference that could be told from noise.
 const (
 	tileRows  = 64
 	tileCols  = 192
@@ -20,6 +24,9 @@ const (
 	// packSize is the work space of a product, in elements.
 	packSize = tileCols * tileDepth
 )
+
+// oneCore has nothing to do: tiles are too small for goroutines.
+func oneCore() {}
 
 // product adds op(a)·op(b), m×k by k×n, to c.
 func product(transA, transB bool, c, a, b view, m, n, k int, pack []float32) {
