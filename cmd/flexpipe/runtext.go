@@ -86,30 +86,31 @@ func (r *outcome) predictedText() string {
 
 // memoryText compares the peaks with the prediction.
 func (r *outcome) memoryText() string {
+	if r.run.Memory == nil {
+		return r.plannedMemoryText()
+	}
 	var off []string
+	for _, m := range r.prediction.MemoryDeviations(r.run.Memory) {
+		text := fmt.Sprintf("%s %s, predicted %s", r.problem.DeviceName(m.Device), bytesText(m.Measured), bytesText(m.Predicted))
+		if m.Live != 0 {
+			text += fmt.Sprintf(", %s left after the iteration", bytesText(m.Live))
+		}
+		off = append(off, text)
+	}
+	if off != nil {
+		return "not as predicted, which is a fault: " + strings.Join(off, "; ")
+	}
+	return "peaks to the byte as predicted, nothing left after the iteration"
+}
+
+// plannedMemoryText compares what the engine counts by the plan with the prediction.
+func (r *outcome) plannedMemoryText() string {
 	for d := range r.problem.NumDevices() {
 		if got, want := r.peak(d), r.predictedPeak(d); got != want {
-			off = append(off, fmt.Sprintf("%s %s, predicted %s", r.problem.DeviceName(d), r.bytes(got), r.bytes(want)))
+			return fmt.Sprintf("not as predicted, which is a fault: %s %s, predicted %s", r.problem.DeviceName(d), r.bytes(got), r.bytes(want))
 		}
 	}
-	text := "peaks as predicted"
-	switch {
-	case off != nil:
-		text = "peaks not as predicted: " + strings.Join(off, "; ")
-	case r.run.Memory != nil:
-		text = "peaks to the byte as predicted"
-	}
-	if r.run.Memory == nil {
-		return text + ", as the plan counts it"
-	}
-	live := int64(0)
-	for _, m := range r.run.Memory {
-		live += m.Live
-	}
-	if live != 0 {
-		return text + fmt.Sprintf("; %s left after the iteration, which is a fault", bytesText(live))
-	}
-	return text + ", nothing left after the iteration"
+	return "peaks as predicted, as the plan counts it"
 }
 
 // noise says how often the machine was busy with something else; "" if not known.
