@@ -19,19 +19,19 @@ const (
 
 // backendFlags are the flags of commands that execute plans.
 func backendFlags(iterations int) []cli.Flag {
-	return append(iterationFlags(iterations),
+	return append(iterationFlags(iterations, 3),
 		&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "cpu trains the network, emulated only waits"},
 		&cli.DurationFlag{Name: "tick", Value: time.Millisecond, Usage: "emulated: a tick lasts this `TIME`"},
-		&cli.Float64Flag{Name: "dilation", DefaultText: "until they last 5ms", Usage: "emulated: let operations take `K` times as long"},
+		&cli.Float64Flag{Name: "dilation", DefaultText: "till they last 5ms", Usage: "emulated: operations take `K` times as long"},
 		&cli.BoolFlag{Name: "anchored", DisableDefaultText: true, Usage: "emulated: end when predicted; proves nothing about costs"},
 	)
 }
 
 // iterationFlags are those of every command that measures.
-func iterationFlags(iterations int) []cli.Flag {
+func iterationFlags(iterations, warmup int) []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "iterations", Value: iterations, Usage: "measure `N` iterations"},
-		&cli.IntFlag{Name: "warm-up", Value: 3, Usage: "execute `N` iterations first, unmeasured"},
+		&cli.IntFlag{Name: "warm-up", Value: warmup, Usage: "execute `N` iterations first, unmeasured"},
 		&cli.DurationFlag{Name: "stall", DefaultText: "30s or more", Usage: "give up when nothing has happened for this `TIME`"},
 	}
 }

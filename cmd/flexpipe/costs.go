@@ -167,10 +167,17 @@ func gaugePlan(ctx context.Context, problem *model.Problem) (*model.Plan, error)
 	return c.plan, nil
 }
 
-// unbound returns a configuration whose devices hold whatever a plan takes, and whose transfers
-// occupy nobody.
+// mostGauged is how many micro-batches for each device are enough to measure costs while all
+// devices are at work.
+const mostGauged = 4
+
+// unbound returns a configuration whose devices hold whatever a plan takes, whose transfers
+// occupy nobody, and whose micro-batches are no more than measuring needs.
 func unbound(cfg *config.Config) *config.Config {
 	free := *cfg
+	if cfg.RouteOf == nil && cfg.Factors == nil {
+		free.MicroBatches = min(cfg.MicroBatches, mostGauged*len(cfg.Devices))
+	}
 	free.Communication.Blocking = false
 	free.Devices = slices.Clone(cfg.Devices)
 	for d := range free.Devices {

@@ -29,7 +29,7 @@ func (p *program) profileCommand() *cli.Command {
 			"beside it in place of a cluster, so that tune can move layers.",
 		Flags: slices.Concat(
 			[]cli.Flag{&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "the `NAME` of what to measure: cpu"}},
-			iterationFlags(5), commonFlags("write the profile to this `FILE`", runs)),
+			iterationFlags(3, 1), commonFlags("write the profile to this `FILE`", runs)),
 		Action: p.profile,
 	}
 }
