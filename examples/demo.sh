@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A tour of FlexPipe in a minute. Usage: examples/demo.sh [path of flexpipe]
+# A tour of FlexPipe in two minutes. Usage: examples/demo.sh [path of flexpipe]
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 flexpipe=$(realpath "${1:-$root/bin/flexpipe}")
@@ -46,5 +46,19 @@ run build examples/schedules/1f1b.star -q --gantt
 
 heading "10. A GPT with a vocabulary of a million tokens: what would be faster than 1F1B, and why"
 run tune examples/million-vocabulary-gpt-4.yaml --time-limit 20s
+
+heading "11. The first plan, executed: it trains the network, on the cores that this machine has"
+run run "$out/quickstart.json" --iterations 2 --warm-up 1
+
+heading "12. What the layers of a GPT for two cores really take here ..."
+run profile examples/gpt-cpu.yaml --iterations 1 -q -o "$out/layers.json"
+
+heading "13. ... is what this plan is made for, which moves layers and holds back weight gradients ..."
+sed -e '/^# Roughly one core/,/^  link_latency/d' examples/gpt-cpu.yaml >"$out/measured.yaml"
+printf 'profile: layers.json\n' >>"$out/measured.yaml"
+run tune "$out/measured.yaml" --vocabulary none --chunks 1 --time-limit 10s -q -o "$out/tuned.json"
+
+heading "14. ... and executed in turn with 1F1B: measured beside predicted"
+run bench "$out/measured.yaml" --schedules "1f1b,$out/tuned.json" --iterations 3 --warm-up 1
 
 heading "Next: flexpipe init my.yaml, edit it, flexpipe solve my.yaml"

@@ -237,5 +237,5 @@ func (p *program) planCandidate(cfg *config.Config, name string) (*candidate, er
 	if what != "" {
 		return nil, &placedError{name, fmt.Errorf("this is the plan of another configuration: %s", what)}
 	}
-	return &candidate{name, file.Problem, file.Plan}, nil
+	return &candidate{filepath.Base(name), file.Problem, file.Plan}, nil
 }
