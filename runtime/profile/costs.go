@@ -27,7 +27,8 @@ type Measured struct {
 // Gather puts together what one network took on several backends, at least one, which may
 // have recomputed in different ways. Of times that several have measured the first counts.
 // Layers of equal sizes that follow each other in a part are taken to cost the same, which
-// makes the medians steadier. It returns an error for a layer that did not run.
+// makes the medians steadier; but not the first of a part, which may have no gradient of its
+// input to compute. It returns an error for a layer that did not run.
 func Gather(list []Measured) (*Costs, error) {
 	c := &Costs{Hops: list[0].Hops, Layers: list[0].Backend.Layers()}
 	for _, m := range list[1:] {
@@ -54,11 +55,13 @@ func (c *Costs) AddSolo(backend pipert.Profiler) {
 	pool(c.Solo)
 }
 
-// pool gives equal layers that follow each other the mean of their quantiles.
+// pool gives equal layers that follow each other the mean of their quantiles. The first layer
+// of a part stays by itself: where it reads data, its backward input has a product less.
 func pool(layers []pipert.LayerCosts) {
 	for first := 0; first < len(layers); {
+		starts := first == 0 || layers[first-1].Part != layers[first].Part
 		end := first + 1
-		for end < len(layers) && alike(&layers[first], &layers[end]) {
+		for !starts && end < len(layers) && alike(&layers[first], &layers[end]) {
 			end++
 		}
 		run := layers[first:end]
