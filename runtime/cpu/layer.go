@@ -71,6 +71,9 @@ type parameter struct {
 	name        string // unique in its layer, such as "qkv.weight"
 	rows, cols  int    // rows is 1 for a vector
 	value, grad []float32
+
+	// At the start of training, elements are normal with this mean and standard deviation.
+	mean, deviation float32
 }
 
 // batch is the data of one micro-batch, and what a layer of loss makes of it.
