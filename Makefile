@@ -39,7 +39,7 @@ endef
 
 REPORT = $(GO) run ./internal/testreport -require "$$FLEXPIPE_REQUIRE" $(if $(V),-v)
 
-.PHONY: help build demo test unit race clp lint fmt vet nocgo staticcheck bench fuzz differential peers bench-solve bench-headline clean
+.PHONY: help build demo test unit race clp openblas lint fmt vet nocgo staticcheck bench fuzz differential peers bench-solve bench-headline clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -50,7 +50,7 @@ build: ## build bin/flexpipe (pure Go)
 demo: build ## plan the examples and draw them (works offline once the modules are there)
 	@bash examples/demo.sh bin/flexpipe
 
-test: fmt vet nocgo unit race clp staticcheck ## everything that this machine can check; names each skip
+test: fmt vet nocgo unit race clp openblas staticcheck ## everything that this machine can check; names each skip
 
 unit: ## go test ./...
 	@echo "== go test"
@@ -70,6 +70,14 @@ clp: ## the packages of linear programming with COIN-OR CLP (needs cgo, g++, pkg
 		CGO_ENABLED=1 $(GO) vet -tags clp ./solve/... && CGO_ENABLED=1 $(GO) test -tags clp -json ./solve/lp/... ./solve/ilp | $(REPORT); \
 	else \
 		$(call skip,clp,no libclp$(comma) g++ or pkg-config on this machine); \
+	fi
+
+openblas: ## the CPU backend with products by OpenBLAS (needs cgo, a C compiler, pkg-config and libopenblas)
+	@echo "== go test -tags openblas"
+	@if pkg-config --exists openblas 2>/dev/null && command -v gcc >/dev/null 2>&1; then \
+		CGO_ENABLED=1 $(GO) vet -tags openblas ./runtime/cpu && CGO_ENABLED=1 $(GO) test -tags openblas -short -json ./runtime/cpu | $(REPORT); \
+	else \
+		$(call skip,openblas,no libopenblas$(comma) gcc or pkg-config on this machine); \
 	fi
 
 lint: fmt vet staticcheck ## gofmt, go vet, staticcheck

@@ -80,10 +80,10 @@ func (e *Engine) Run(ctx context.Context) (*Record, error) {
 			return nil, errBusy
 		}
 	}
-	r.reset()
 	if ctx.Err() != nil {
 		return nil, &Fault{Cause: Cancelled, Device: -1, Step: -1, Err: causeOf(ctx), problem: r.program.Problem}
 	}
+	r.reset()
 	finish := r.start(context.WithoutCancel(ctx))
 	defer finish()
 	if fault := e.supervise(ctx); fault != nil {

@@ -183,6 +183,11 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("fault %+v", f)
 		}
 	}
+	e = newEngine(t, assemble(p, plan), fakes(2), pipert.Options{})
+	fault(t, e, ctx)
+	if _, err := e.Run(t.Context()); err != nil {
+		t.Errorf("a run after one that never started: %v", err)
+	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
 	e = newEngine(t, assemble(p, plan), on(p, 0, "0F1", func(c context.Context) error {

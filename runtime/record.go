@@ -18,7 +18,7 @@ type Record struct {
 // moment at which all actors were ready to the device's last instruction.
 type DeviceRecord struct {
 	Busy     time.Duration // in operations
-	Wait     time.Duration // for messages, and for the other devices of a gang
+	Wait     time.Duration // for messages and to take them, and for the other devices of a gang
 	Overhead time.Duration // the rest: the engine's own work
 	Peak     model.Bytes   // largest sum of static and live memory, as the program counts it
 	Live     model.Bytes   // what was taken and not given back; 0 in a right program

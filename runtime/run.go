@@ -200,8 +200,12 @@ func (r *run) fillRow(w *Waiting, a *actor, now int64) {
 	if w.Step >= len(a.code) {
 		w.Activity = Finished
 	}
-	if w.Activity == Finished {
+	awaited := a.awaits.Load()
+	switch {
+	case w.Activity == Finished:
 		return
+	case w.Activity == Waits && awaited == nothing:
+		w.Activity = Working // it has been roused
 	}
 	w.Op = p.Name(a.code[w.Step].Op)
 	from := a.since.Load()
@@ -209,9 +213,8 @@ func (r *run) fillRow(w *Waiting, a *actor, now int64) {
 		from = a.moved.Load()
 	}
 	w.Since = time.Duration(now - from)
-	awaited := a.awaits.Load()
 	switch {
-	case w.Activity != Waits || awaited == nothing:
+	case w.Activity != Waits:
 	case awaited >= 0:
 		message, s := &r.program.Messages[awaited], &r.slots[awaited]
 		w.For, w.Of = p.Name(message.Producer), []int{int(message.From)}

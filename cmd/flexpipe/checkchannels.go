@@ -38,9 +38,9 @@ func channelStatement(c lower.Channels) string {
 	case lower.Buffered:
 		return "The programs of the devices run to the end if each message waits in a mailbox of its own."
 	case lower.InOrder:
-		return "They run to the end if messages between two devices arrive in the order in which they were sent."
+		return "The programs of the devices run to the end if messages between two devices arrive in the order in which they were sent."
 	default:
-		return "They run to the end even if a sender waits for its receiver; a plan need not."
+		return "The programs of the devices run to the end even if a sender waits for its receiver; not every good plan can."
 	}
 }
 

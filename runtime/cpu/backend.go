@@ -19,8 +19,8 @@ type Backend struct {
 	program *lower.Program
 	devices []*device
 	seats   [][]seat // by stage and route
-	pool    *pool
-	ledger  ledger // what layers took
+	ledger  ledger   // what layers took
+	pool    *tensorPool
 
 	outputs, gradients lane // what stages have put out and their readers have not read yet
 }
@@ -47,7 +47,7 @@ func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, er
 		return nil, err
 	}
 	backend := &Backend{
-		program: program, pool: newPool(),
+		program: program, pool: newTensorPool(),
 		outputs:   newLane("output", len(l.stages), p.MicroBatches()),
 		gradients: newLane("gradient of the output", len(l.stages), p.MicroBatches()),
 	}

@@ -39,6 +39,13 @@ func twoBranchOf(first, second int) *network.Blueprint {
 	}
 }
 
+// mlpBranchOf is twoBranchOf with the blocks of an mlp in the first branch.
+func mlpBranchOf(first, second int) *network.Blueprint {
+	b := twoBranchOf(first, second)
+	b.Stacks[0].Heads, b.Stacks[0].Sequence = 0, 3
+	return b
+}
+
 func sourceOf(t *testing.T, b *network.Blueprint, seed uint64) *source {
 	t.Helper()
 	l, err := newLayout(b)

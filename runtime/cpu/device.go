@@ -76,7 +76,7 @@ func (d *device) forward(ctx context.Context, op model.OpID, s *stage, m int) er
 		d.releaseInputs(place, m)
 		return d.checkLoss(op, s, m)
 	}
-	out := b.pool.take(s.between)
+	out := b.pool.take(b.layout.outputOf(s.number))
 	if err := s.forward(ctx, m, d.in, out.data); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (d *device) backwardInput(ctx context.Context, op model.OpID, s *stage, m i
 	b, place := d.backend, &d.backend.layout.stages[s.number]
 	d.din, d.made = d.din[:0], d.made[:0]
 	for _, q := range place.before {
-		t := b.pool.take(b.layout.between(q))
+		t := b.pool.take(b.layout.outputOf(q))
 		d.made, d.din = append(d.made, t), append(d.din, t.data)
 	}
 	var dout []float32

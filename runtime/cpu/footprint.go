@@ -91,12 +91,10 @@ func (l *layout) layerBytes(p, i int) LayerBytes {
 		Full:       int64(full.activation) * elementBytes,
 		Retained:   int64(none.left) * elementBytes,
 		Work:       int64(max(none.work, selective.work, full.work)) * elementBytes,
+		Output:     int64(l.output(p, i)) * elementBytes,
 	}
 	for _, q := range layer.parameters() {
 		bytes.Parameters += int64(q.rows) * int64(q.cols)
-	}
-	if p < l.lossPart() || i < len(part.Layers)-1 {
-		bytes.Output = int64(part.rows*part.stack.Hidden) * elementBytes
 	}
 	return bytes
 }

@@ -130,12 +130,26 @@ func (l *layout) place() {
 	}
 }
 
-// between returns the elements of what passes between the layers of a stage, and from it to
-// the next one.
+// between returns the elements of what passes between the layers of a stage.
 func (l *layout) between(s int) int {
 	p := &l.parts[l.stages[s].Part]
 	return p.rows * p.stack.Hidden
 }
+
+// output returns the elements of what layer i of a part puts out.
+func (l *layout) output(p, i int) int {
+	part := &l.parts[p]
+	switch last := i == len(part.Layers)-1; {
+	case last && p == l.lossPart():
+		return 0
+	case last && l.pooled(p):
+		return l.blueprint.MicroBatchSize * part.stack.Hidden
+	}
+	return part.rows * part.stack.Hidden
+}
+
+// outputOf returns the elements of what a stage puts out.
+func (l *layout) outputOf(s int) int { return l.output(l.stages[s].Part, l.stages[s].End-1) }
 
 // lossPart returns the part whose last layer writes the loss: the last one.
 func (l *layout) lossPart() int { return len(l.parts) - 1 }

@@ -5,14 +5,15 @@ import "github.com/flexpipe/flexpipe/model/network"
 // A memoryPlan says when the parts of a layer's record are there; see [footprint]. Memory is
 // taken and given back in such an order that at no moment of a backward input more is held
 // than before it or after it. So what a problem says of a stage, an amount after each
-// operation, is also the peak.
+// operation, is also the peak. It rests on two rules that layers keep: one that has something
+// added has neither kept nor scores, unless they are recomputed; and among the layers of a
+// stage those that grow in a backward input come before those that shrink, if there are both.
 type memoryPlan struct {
 	footprint
 	recompute  network.Recompute // what the layer recomputes; none if it is fixed
 	activation int               // elements from forward to backward input
 	left       int               // elements from backward input to backward weight
 	work       int               // elements of work space, with what is recomputed there
-	staged     bool              // added is made in work space, and moved to the place of kept and scores
 }
 
 func planMemory(f footprint, r network.Recompute) memoryPlan {
@@ -23,17 +24,12 @@ func planMemory(f footprint, r network.Recompute) memoryPlan {
 	switch r {
 	case network.RecomputeNone:
 		p.activation = f.input + f.retained + f.kept + f.scores
-		p.staged = f.added > 0 && f.kept+f.scores > 0
 	case network.RecomputeSelective:
 		p.activation = f.input + f.retained + f.kept
 		p.work += f.scores
-		p.staged = f.added > 0 && f.kept > 0
 	case network.RecomputeFull:
 		p.activation = f.input
 		p.work += f.retained + f.kept + f.scores
-	}
-	if p.staged {
-		p.work += f.added
 	}
 	return p
 }
@@ -50,24 +46,15 @@ func (p *memoryPlan) takeForward(r *record, a *allocator) {
 	}
 }
 
-// lender hands out parts of work space one after the other.
-type lender struct{ space []float32 }
-
-func (l *lender) lend(n int) []float32 {
-	part := l.space[:n:n]
-	l.space = l.space[n:]
-	return part
-}
-
 // lendForward lends what a forward fills and the stage does not keep.
 func (p *memoryPlan) lendForward(r *record, work []float32) {
-	l := lender{work}
-	r.work = l.lend(p.footprint.work)
+	c := cutter(work)
+	r.work = c.next(p.footprint.work)
 	switch p.recompute {
 	case network.RecomputeSelective:
-		r.scores, r.rescore = l.lend(p.scores), true
+		r.scores, r.rescore = c.next(p.scores), true
 	case network.RecomputeFull:
-		r.retained, r.kept, r.scores = l.lend(p.retained), l.lend(p.kept), l.lend(p.scores)
+		r.retained, r.kept, r.scores = c.next(p.retained), c.next(p.kept), c.next(p.scores)
 	}
 }
 
@@ -84,21 +71,17 @@ func (p *memoryPlan) endForward(r *record) {
 
 // backwardInput runs that of a layer, with recomputation.
 func (p *memoryPlan) backwardInput(l layer, r *record, dout []float32, din [][]float32, h *home) {
-	lent := lender{h.work}
-	r.work = lent.lend(p.footprint.work)
+	c := cutter(h.work)
+	r.work = c.next(p.footprint.work)
 	switch p.recompute {
 	case network.RecomputeSelective:
-		r.scores = lent.lend(p.scores)
+		r.scores = c.next(p.scores)
 	case network.RecomputeFull:
 		r.retained = h.memory.take(p.retained)
-		r.kept, r.scores = lent.lend(p.kept), lent.lend(p.scores)
+		r.kept, r.scores = c.next(p.kept), c.next(p.scores)
 		l.rebuild(r)
 	}
-	if p.staged {
-		r.added = lent.lend(p.added)
-	} else {
-		r.added = h.memory.take(p.added)
-	}
+	r.added = h.memory.take(p.added)
 	l.backwardInput(r, dout, din)
 	p.endBackwardInput(r, h.memory)
 }
@@ -110,11 +93,6 @@ func (p *memoryPlan) endBackwardInput(r *record, a *allocator) {
 	}
 	if p.recompute == network.RecomputeNone {
 		a.give(&r.scores)
-	}
-	if p.staged {
-		made := r.added
-		r.added = a.take(p.added)
-		copy(r.added, made)
 	}
 	r.kept, r.scores, r.work = nil, nil, nil
 }

@@ -1,17 +1,11 @@
 package cpu
 
 import (
-	"context"
-	"errors"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/flexpipe/flexpipe/model"
-	"github.com/flexpipe/flexpipe/model/modelgen"
 	"github.com/flexpipe/flexpipe/model/network"
-	pipert "github.com/flexpipe/flexpipe/runtime"
 	"github.com/flexpipe/flexpipe/runtime/lower"
 )
 
@@ -160,6 +154,9 @@ func TestFootprint(t *testing.T) {
 						t.Errorf("layer %d of part %d is called %q, want %q", l.Index, l.Part, l.Name, name)
 					}
 					want.Activation += [...]int64{l.Activation, l.Selective, l.Full}[way]
+					if n := parts[l.Part].Layers[l.Index].Parameters; l.Parameters != n {
+						t.Errorf("%s of %s has %d parameters, the model counts %d", l.Name, b.Kind, l.Parameters, n)
+					}
 					want.Static += 16 * l.Parameters
 					retained += l.Retained
 				}
@@ -177,201 +174,4 @@ func TestFootprint(t *testing.T) {
 	if _, err := Footprint(gptOf(1), 1); err == nil {
 		t.Error("a stage that there is not has a footprint")
 	}
-}
-
-// chainOf is a small gpt on a chain of devices, by a random plan.
-func chainOf(t *testing.T, o Options) *training {
-	b := cut(t, gptOf(2), 2)
-	p := problemOf(t, b, [][]int{{0, 1}}, 3, model.Split)
-	plan, _ := modelgen.RandomPlan(p, 1)
-	return newTraining(t, p, plan, b, o)
-}
-
-// TestNonFinite puts a number that is none into a parameter of each stage, and an infinite
-// input gradient between them, and demands an error that names the operation.
-func TestNonFinite(t *testing.T) {
-	for stage, want := range []string{"the output", "the loss"} {
-		tr := chainOf(t, Options{Seed: 1})
-		if err := tr.backend.Begin(0); err != nil {
-			t.Fatal(err)
-		}
-		c := tr.backend.copies[stage][0]
-		last := c.parameters[len(c.parameters)-1]
-		last.value[0] = float32(math.NaN())
-		_, err := tr.engine.Run(context.Background())
-		var bad *NonFiniteError
-		if !errors.As(err, &bad) || bad.Stage != stage || bad.Tensor != want {
-			t.Errorf("a NaN in %s of stage %d gives %v", last.name, stage, err)
-			continue
-		}
-		if fault := (*pipert.Fault)(nil); !errors.As(err, &fault) || !strings.Contains(err.Error(), bad.Operation) {
-			t.Errorf("the error %v does not name %s", err, bad.Operation)
-		}
-		// The backend is as good as new after it.
-		last.value[0] = 0
-		tr.iterateAfterFault(t)
-	}
-}
-
-// iterateAfterFault runs an iteration after one that failed.
-func (tr *training) iterateAfterFault(t *testing.T) {
-	t.Helper()
-	step := tr.run(t, 0)
-	if math.IsNaN(step.Loss) {
-		t.Error("the loss after a fault is no number")
-	}
-	tr.checkMemory(t, step)
-}
-
-// TestNonFiniteGradient tests what only a backward pass can find.
-func TestNonFiniteGradient(t *testing.T) {
-	tr := chainOf(t, Options{Seed: 1})
-	if err := tr.backend.Begin(0); err != nil {
-		t.Fatal(err)
-	}
-	for m := range tr.backend.batches {
-		tr.backend.batches[m][0].scale = float32(math.Inf(1))
-	}
-	_, err := tr.engine.Run(context.Background())
-	var bad *NonFiniteError
-	if !errors.As(err, &bad) || bad.Stage != 1 || bad.Tensor != "the gradient of the input" {
-		t.Errorf("an infinite loss gradient gives %v", err)
-	}
-}
-
-// TestIterationsStandAlone tests that an iteration finds no gradients of the one before it,
-// and that the loss is the mean of its micro-batches. The optimizer does not change anything.
-func TestIterationsStandAlone(t *testing.T) {
-	tr := chainOf(t, Options{Seed: 1, Optimizer: AdamW{Epsilon: 1}})
-	tr.run(t, 0)
-	var first [][]float32
-	for _, p := range tr.backend.Parameters() {
-		first = append(first, slices.Clone(p.Gradient))
-	}
-	tr.run(t, 1)
-	step := tr.run(t, 0)
-	for i, p := range tr.backend.Parameters() {
-		if !sameBits(p.Gradient, first[i]) {
-			t.Errorf("the gradient of %s of layer %d is another one the second time", p.Name, p.Layer)
-		}
-	}
-	want := 0.0
-	for _, batches := range tr.backend.batches {
-		want += batches[len(batches)-1].loss / float64(len(tr.backend.batches))
-	}
-	if math.Abs(step.Loss-want) > 1e-12*want {
-		t.Errorf("the loss is %v, the mean of the micro-batches %v", step.Loss, want)
-	}
-}
-
-// TestTimes tests that every layer is measured once in each kind and micro-batch.
-func TestTimes(t *testing.T) {
-	tr := chainOf(t, Options{Seed: 1, Timed: true})
-	if tr.run(t, 0); len(tr.backend.Times()) == 0 {
-		t.Fatal("nothing is measured")
-	}
-	tr.run(t, 1)
-	type call struct {
-		layer, microBatch int
-		kind              model.Kind
-	}
-	calls := map[call]int{}
-	for _, lt := range tr.backend.Times() {
-		calls[call{lt.Layer, lt.MicroBatch, lt.Kind}]++
-		if lt.Time < 0 || lt.Part != 0 || lt.Stage != lt.Layer/2 {
-			t.Errorf("a strange sample: %+v", lt)
-		}
-	}
-	if want := 4 * 3 * 3; len(calls) != want || len(tr.backend.Times()) != want {
-		t.Errorf("%d samples of %d calls, want %d", len(tr.backend.Times()), len(calls), want)
-	}
-	if quiet := chainOf(t, Options{Seed: 1}); quiet.run(t, 0).Loss == 0 || quiet.backend.Times() != nil {
-		t.Error("layers are measured without being asked for")
-	}
-}
-
-// TestSteadyState tests that after the first iterations no memory is allocated for tensors.
-func TestSteadyState(t *testing.T) {
-	tr := chainOf(t, Options{Seed: 1})
-	lists := func() (n int) {
-		for _, d := range tr.backend.devices {
-			for _, list := range d.home.memory.free {
-				n += len(list)
-			}
-		}
-		for _, list := range tr.backend.pool.free {
-			n += len(list)
-		}
-		return n
-	}
-	tr.run(t, 0)
-	tr.run(t, 1)
-	before := lists()
-	for i := range 5 {
-		tr.run(t, 2+i)
-	}
-	// The devices may meet in another way, so that a tensor more waits between them.
-	if after := lists(); after > before+3 {
-		t.Errorf("%d tensors after two iterations, %d after seven", before, after)
-	}
-}
-
-// TestLossFalls trains small networks for a while. A gpt that knew only how often each
-// byte comes would reach the entropy of that distribution, so it has to get below: it has
-// learned what follows what. The two other losses have to fall to half.
-func TestLossFalls(t *testing.T) {
-	steps := 60
-	tests := []struct {
-		b     *network.Blueprint
-		limit func(first float64) float64
-	}{
-		{gptOf(2), func(float64) float64 { return unigramEntropy() }},
-		{mlpOf(3), func(first float64) float64 { return first / 2 }},
-		{twoBranchOf(1, 1), func(first float64) float64 { return first / 2 }},
-	}
-	for _, test := range tests {
-		b := *test.b
-		b.MicroBatchSize = 8
-		o := Options{Seed: 1, Optimizer: AdamW{LearningRate: 0.01, Beta1: 0.9, Beta2: 0.95, Epsilon: 1e-8}}
-		r, err := Unpipelined(&b, 4, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var losses []float64
-		for i := range steps {
-			loss, err := r.Iterate(context.Background(), i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			losses = append(losses, loss)
-		}
-		last := mean(losses[steps-5:])
-		t.Logf("%s: the loss falls from %.3f to %.3f", b.Kind, losses[0], last)
-		if limit := test.limit(losses[0]); last > limit {
-			t.Errorf("%s: the loss is %.3f at first and %.3f after %d steps, want at most %.3f", b.Kind, losses[0], last, steps, limit)
-		}
-	}
-}
-
-func mean(list []float64) float64 {
-	sum := 0.0
-	for _, x := range list {
-		sum += x
-	}
-	return sum / float64(len(list))
-}
-
-// unigramEntropy returns the entropy of the bytes of the text, in nats.
-func unigramEntropy() float64 {
-	counts := make([]float64, minVocabulary)
-	for i := range len(text) {
-		counts[text[i]]++
-	}
-	h := 0.0
-	for _, c := range counts {
-		if p := c / float64(len(text)); p > 0 {
-			h -= p * math.Log(p)
-		}
-	}
-	return h
 }

@@ -98,6 +98,7 @@ func shapes() []shape {
 		{"mlp x", mlpOf(4), []int{2}, [][]int{{0, 1}, {1, 0}}},
 		{"two branches beside each other", twoBranchOf(2, 2), []int{2, 2, 1}, [][]int{{0, 1, 2, 3, 3}}},
 		{"two branches on the same devices", twoBranchOf(2, 2), []int{2, 3, 1}, [][]int{{0, 1, 0, 1, 2, 1}}},
+		{"two branches, one of an mlp", mlpBranchOf(2, 2), []int{2, 1, 1}, [][]int{{0, 1, 2, 1}}},
 		{"two branches and routes", twoBranchOf(2, 2), []int{2, 2, 1}, [][]int{{0, 1, 2, 3, 3}, {3, 2, 1, 0, 0}}},
 	}
 }
@@ -118,7 +119,7 @@ func TestRandomPlans(t *testing.T) {
 		sh := list[seed%len(list)]
 		r := rand.New(rand.NewPCG(uint64(seed), 17))
 		microBatches := 1 + r.IntN(5)
-		key := fmt.Sprint(sh.network.Kind, microBatches)
+		key := fmt.Sprint(sh.network.Stacks, microBatches)
 		if references[key] == nil {
 			references[key] = natural(t, sh.network, microBatches, o)
 		}

@@ -138,9 +138,7 @@ func newReference(l *layout, microBatches int, copies []copies, o Options) *Refe
 		}
 		outputs, gradients := make([][]float32, microBatches), make([][]float32, microBatches)
 		for m := range outputs {
-			if l.stages[s].next >= 0 {
-				outputs[m], gradients[m] = make([]float32, l.between(s)), make([]float32, l.between(s))
-			}
+			outputs[m], gradients[m] = make([]float32, l.outputOf(s)), make([]float32, l.outputOf(s))
 		}
 		r.outputs, r.gradients = append(r.outputs, outputs), append(r.gradients, gradients)
 	}

@@ -6,20 +6,20 @@ import "sync"
 // has the pointer owns it, and gives it back to the pool in the end.
 type tensor struct{ data []float32 }
 
-// A pool keeps tensors for use again. It is common to all devices, as tensors are taken on
+// A tensorPool keeps tensors for use again. It is common to all devices, as tensors are taken on
 // one and given back on another; an operation of a stage takes its lock once or twice.
 //
 // Tensors between stages are not activations of the model and not counted as such: a problem
 // says nothing of what waits to be sent or to be read.
-type pool struct {
+type tensorPool struct {
 	mutex sync.Mutex
 	free  map[int][]*tensor // by length
 }
 
-func newPool() *pool { return &pool{free: map[int][]*tensor{}} }
+func newTensorPool() *tensorPool { return &tensorPool{free: map[int][]*tensor{}} }
 
 // take returns a tensor of n elements of any value.
-func (p *pool) take(n int) *tensor {
+func (p *tensorPool) take(n int) *tensor {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	list := p.free[n]
@@ -32,7 +32,7 @@ func (p *pool) take(n int) *tensor {
 	return t
 }
 
-func (p *pool) give(t *tensor) {
+func (p *tensorPool) give(t *tensor) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.free[len(t.data)] = append(p.free[len(t.data)], t)

@@ -37,7 +37,7 @@ func newTrainer(l *layout, microBatches int, homes [][]*home, o Options) *traine
 			if o.Timed {
 				c.clock = &clock{stage: c}
 			}
-			l.initialize(c, o.Seed)
+			c.initialize(o.Seed)
 			copies = append(copies, c)
 			state = append(state, newState(c))
 			work[h] = max(work[h], c.work())

@@ -8,5 +8,7 @@
 // prediction says, or at once if that has passed; such a run agrees with the prediction by
 // construction and is a demonstration, never evidence.
 //
+// On Linux a wait ends a few microseconds late, elsewhere some hundred.
+//
 // Neither says anything about the durations themselves: they come from the problem.
 package emulated

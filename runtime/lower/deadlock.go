@@ -68,8 +68,11 @@ func (e *Deadlock) Error() string {
 	}
 	if len(e.Cycle) > 0 {
 		b.WriteString("; cycle: ")
-		for _, at := range e.Cycle {
+		for _, at := range e.Cycle[:min(len(e.Cycle), mostBlocked)] {
 			fmt.Fprintf(&b, "%s -> ", e.g.Problem.DeviceName(e.Blocked[at].Device))
+		}
+		if more := len(e.Cycle) - mostBlocked; more > 0 {
+			fmt.Fprintf(&b, "%d more -> ", more)
 		}
 		b.WriteString(e.g.Problem.DeviceName(e.Blocked[e.Cycle[0]].Device))
 	}

@@ -131,50 +131,51 @@ func (l *lowering) checkMessage(m *Message) error {
 type pair struct{ from, to int32 }
 
 // checkHeard compares the producers of an operation with the messages to it. heard is
-// space for the largest rank of a producer.
+// space: for two devices the largest rank of a producer on the first one that the second
+// one hears of, by a message or because it takes part in it.
 func (l *lowering) checkHeard(op model.OpID, producers []producer, messages []Message, heard map[pair]int32) error {
 	clear(heard)
 	brought, bring := 0, 0
+	hear := func(from, to int32, q model.OpID) {
+		heard[pair{from, to}] = max(heard[pair{from, to}], 1+l.rank[q])
+	}
 	for i := range messages {
 		m := &messages[i]
-		at := pair{m.From, m.To}
-		heard[at] = max(heard[at], l.rank[m.Producer])
+		hear(m.From, m.To, m.Producer)
 		if m.Carries != Nothing {
 			brought++
 		}
 	}
-	row := l.p.Row(op)
-	for _, q := range producers {
-		if q.carries&barrier != 0 {
-			continue
-		}
-		source := l.source(q)
-		from := l.p.Row(source)
-		for _, d := range row.Devices {
-			if slices.Contains(from.Devices, d) {
+	each := func(visit func(q producer, source model.OpID, from []int32, d int32)) {
+		for _, q := range producers {
+			if q.carries&barrier != 0 {
 				continue
 			}
-			if q.carries != Nothing {
-				bring++
-			}
-			if last, ok := heard[pair{from.Devices[0], d}]; (!ok || last < l.rank[source]) && !l.joined(producers, source, d) {
-				return fmt.Errorf("%s on device %d hears nothing of the end of %s", l.p.Name(op), d, l.p.Name(source))
+			source := l.source(q)
+			for _, d := range l.p.Row(op).Devices {
+				visit(q, source, l.p.Row(source).Devices, d)
 			}
 		}
 	}
-	if brought != bring {
-		return same("messages that bring something to "+l.p.Name(op), brought, bring)
-	}
-	return nil
-}
-
-// joined reports whether device d takes part in a producer that runs on the first device
-// of source later than it: then d knows that source has ended.
-func (l *lowering) joined(producers []producer, source model.OpID, d int32) bool {
-	from := l.p.Row(source).Devices[0]
-	return slices.ContainsFunc(producers, func(q producer) bool {
-		later := l.source(q)
-		devices := l.p.Row(later).Devices
-		return devices[0] == from && slices.Contains(devices, d) && l.rank[later] > l.rank[source]
+	each(func(_ producer, source model.OpID, from []int32, d int32) {
+		if from[0] != d && slices.Contains(from, d) {
+			hear(from[0], d, source)
+		}
 	})
+	var err error
+	each(func(q producer, source model.OpID, from []int32, d int32) {
+		if slices.Contains(from, d) {
+			return
+		}
+		if q.carries != Nothing {
+			bring++
+		}
+		if heard[pair{from[0], d}] <= l.rank[source] {
+			err = fmt.Errorf("%s on device %d hears nothing of the end of %s", l.p.Name(op), d, l.p.Name(source))
+		}
+	})
+	if err == nil && brought != bring {
+		err = same("messages that bring something to "+l.p.Name(op), brought, bring)
+	}
+	return err
 }

@@ -223,3 +223,33 @@ func TestRendezvous(t *testing.T) {
 		t.Errorf("error %v, want a cycle of two devices and a third that waits", err)
 	}
 }
+
+// TestLongCycle: the text of a deadlock of many devices says how many there are, and stays
+// readable.
+func TestLongCycle(t *testing.T) {
+	const n = 20
+	pl := modelgen.Pipeline(modelgen.Spec{Devices: n, MicroBatches: 1, I: []model.Time{model.Absent}, W: []model.Time{model.Absent}, B: []model.Time{model.Absent}})
+	pl.Stages = append(pl.Stages, pl.Stages[n-1]) // one stage more, on device 0 behind the others
+	pl.Stages[n].After, pl.Stages[n].Replicas = []int{n - 1}, pl.Stages[0].Replicas
+	p, err := model.Compile(pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, _ := modelgen.RandomPlan(p, 0)
+	g, err := lower.Lower(p, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g = first(g, 0, len(g.Devices[0])-2) // waits for the last device before it starts the first stage
+	var e *lower.Deadlock
+	if err := g.Simulate(lower.InOrder); !errors.As(err, &e) || len(e.Cycle) != n {
+		t.Fatalf("error %v, want a cycle of %d devices", err, n)
+	}
+	text := e.Error()
+	if want := "; 12 devices wait besides; cycle: device 0 -> device 19 -> "; !strings.Contains(text, want) {
+		t.Errorf("text %s, want it to hold %q", text, want)
+	}
+	if want := "-> 12 more -> device 0"; !strings.HasSuffix(text, want) {
+		t.Errorf("text %s, want it to end with %q", text, want)
+	}
+}
