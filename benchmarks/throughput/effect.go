@@ -56,7 +56,7 @@ func effectComputed(ctx context.Context, o *options, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s: two devices that compute, %s; costs measured here\n", cfg.Name, model.Plural(cores(), "core"))
-	fmt.Fprintf(w, "memory limit of each device: %.1f MiB, what %s needs\n\n", float64(need)/(1<<20), evenly)
+	fmt.Fprintf(w, "memory limit of each device: %.1f MiB, what 1F1B needs\n\n", float64(need)/(1<<20))
 	candidates, err := o.compared(ctx, cfg)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func effectWaited(ctx context.Context, o *options, name string, w io.Writer) err
 	}
 	dilation := float64(shortestOperation) / (float64(leastForward(candidates[0].problem)) * scale)
 	fmt.Fprintf(w, "\n%s: %d devices that wait, free-running; counted costs, %.2f times as long\n", cfg.Name, len(cfg.Devices), dilation)
-	fmt.Fprintf(w, "memory limit of each device: %.1f GiB, what %s needs\n\n", float64(need)/(1<<30), evenly)
+	fmt.Fprintf(w, "memory limit of each device: %.1f GiB, what 1F1B needs\n\n", float64(need)/(1<<30))
 	t, err := emulate(ctx, candidates, emulated.Options{Dilation: dilation}, o.repeats)
 	if err != nil {
 		return err
@@ -171,32 +171,50 @@ func (o *options) balanced(cfg *config.Config) (*candidate, error) {
 	return c, nil
 }
 
-// equalLimit returns the configuration with the memory limit that 1F1B with equal layers just
-// keeps, on all devices.
+// equalLimit returns the configuration with one memory limit for all devices, the least with
+// which 1F1B runs both on equal and on balanced layers.
 func equalLimit(cfg *config.Config) (*config.Config, int64, error) {
 	fused, _, err := evenChoices(cfg)
 	if err != nil {
 		return nil, 0, err
 	}
-	c, err := built(withLimit(cfg, nil), fused, reference, evenly)
+	free := withLimit(cfg, nil)
+	even, err := built(free, fused, reference, evenly)
 	if err != nil {
 		return nil, 0, err
 	}
-	timeline, err := model.Evaluate(c.problem, c.plan)
+	other, err := named(free, reference, 1)
 	if err != nil {
 		return nil, 0, err
+	}
+	most := int64(0)
+	for _, c := range []*candidate{even, other} {
+		need, err := c.need()
+		if err != nil {
+			return nil, 0, err
+		}
+		most = max(most, need)
+	}
+	limit := config.NewDecimal(most)
+	return withLimit(cfg, &limit), most, nil
+}
+
+// need returns the bytes of the device that holds most.
+func (c *candidate) need() (int64, error) {
+	timeline, err := model.Evaluate(c.problem, c.plan)
+	if err != nil {
+		return 0, err
 	}
 	most := model.Bytes(0)
 	for _, d := range model.Measure(c.problem, c.plan, timeline).Devices {
 		most = max(most, d.Peak)
 	}
-	need := c.problem.Pipeline.MemoryUnit.Rat(int64(most))
-	bytes := need.Num().Int64() / need.Denom().Int64()
-	if !need.IsInt() {
+	n := c.problem.Pipeline.MemoryUnit.Rat(int64(most))
+	bytes := n.Num().Int64() / n.Denom().Int64()
+	if !n.IsInt() {
 		bytes++
 	}
-	limit := config.NewDecimal(bytes)
-	return withLimit(cfg, &limit), bytes, nil
+	return bytes, nil
 }
 
 // profiled measures the layers of a network of this package, writes the profile and a

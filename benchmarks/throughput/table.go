@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -45,6 +46,11 @@ func (t *trial) printFidelity(w io.Writer) {
 	f := t.fidelity()
 	fmt.Fprintf(w, "fidelity: median error %.1f %%, largest %.1f %%, Kendall's tau %.2f, regret of the predicted best %.1f %%\n",
 		100*f.deviation, 100*f.worst, f.tau, 100*f.regret)
+	var kinds []string
+	for _, e := range t.kindErrors() {
+		kinds = append(kinds, fmt.Sprintf("%s %s", e.kind, signed(e.bias)))
+	}
+	fmt.Fprintf(w, "operations: %s, median of each stage\n", strings.Join(kinds, ", "))
 }
 
 // printMemory says whether devices held what was predicted.

@@ -249,3 +249,34 @@ func (o *outcome) tokens() (float64, error) {
 	}
 	return float64(o.problem.MicroBatches()*tokens) / o.run.StepSeconds().Median, nil
 }
+
+// kindError is how far predicted operations of a kind are from those of a run.
+type kindError struct {
+	kind string
+	bias float64 // (predicted - measured) / measured, of all time in them
+}
+
+// kindErrors returns the errors by kind, over all operations of a trial, by medians and by means.
+func (t *trial) kindErrors() (list []kindError) {
+	want, got := map[string]float64{}, map[string]float64{}
+	var kinds []string
+	for _, o := range t.rows {
+		for row := range o.problem.Rows {
+			kind := o.problem.Kinds[o.problem.Rows[row].Kind].Name
+			count := float64(o.problem.Count(row))
+			if _, known := want[kind]; !known {
+				kinds = append(kinds, kind)
+			}
+			if q := pipert.RowTimes(o.problem, o.run.Records)[row]; q.N > 0 {
+				want[kind] += count * o.prediction.RowNanoseconds(row)
+				got[kind] += count * q.Median
+			}
+		}
+	}
+	for _, kind := range kinds {
+		if got[kind] > 0 {
+			list = append(list, kindError{kind, pipert.PredictionError(want[kind], got[kind])})
+		}
+	}
+	return list
+}
