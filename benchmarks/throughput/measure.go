@@ -19,7 +19,7 @@ var clusterLine = regexp.MustCompile(`(?m)^(# A first guess.*\n)?cluster: .*\n`)
 func measure(ctx context.Context, cfg *config.Config, r repeats) (file *config.Profile, err error) {
 	var candidates []*candidate
 	for way := range network.NumRecomputes {
-		c, err := gauge(cfg, network.Recompute(way))
+		c, err := gauge(ctx, cfg, network.Recompute(way))
 		if err != nil {
 			return nil, err
 		}

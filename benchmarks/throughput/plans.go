@@ -40,7 +40,7 @@ func named(cfg *config.Config, name string, chunks int) (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	choices := cssr.Choices{Backward: &s.Backward, SplitStages: chunks}
+	choices := cssr.Choices{Backward: &s.Backward, SplitStages: chunks, Bidirectional: s.Bidirectional && cfg.Routes == nil}
 	if chunks > 1 && s.Placement != string(config.Linear) {
 		choices.Placement = s.Placement
 	}
@@ -76,6 +76,7 @@ type search struct {
 	limit   time.Duration
 	seed    uint64
 	workers int
+	mode    portfolio.Mode
 }
 
 // solved returns the best plan that is found for a configuration and choices.
@@ -86,7 +87,7 @@ func (s search) solved(ctx context.Context, cfg *config.Config, choices cssr.Cho
 	}
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
-	r, err := portfolio.Solve(limited, p, portfolio.Options{Seed: s.seed, Workers: s.workers})
+	r, err := portfolio.Solve(limited, p, portfolio.Options{Seed: s.seed, Workers: s.workers, Mode: s.mode})
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +117,18 @@ func found(name string, p *model.Problem, r *solve.Result) (*candidate, error) {
 	return &candidate{name, p, r.Plan}, nil
 }
 
-// gauge returns a plan in which costs are measured: 1F1B with both halves of every backward
-// apart, recomputing in one way, whatever memory that takes.
-func gauge(cfg *config.Config, way network.Recompute) (*candidate, error) {
+// gauge returns a plan in which costs are measured, with both halves of every backward apart,
+// recomputing in one way, whatever memory that takes: 1F1B, where that is not defined what a
+// quick search finds.
+func gauge(ctx context.Context, cfg *config.Config, way network.Recompute) (*candidate, error) {
+	const name = "costs"
 	split := model.Split
-	c, err := built(withLimit(cfg, nil), cssr.Choices{Backward: &split, Recompute: []network.Recompute{way}}, reference, "costs")
+	free, choices := withLimit(cfg, nil), cssr.Choices{Backward: &split, Recompute: []network.Recompute{way}}
+	c, err := built(free, choices, reference, name)
+	if shape := (*heuristics.ShapeError)(nil); errors.As(err, &shape) {
+		quick := search{limit: time.Second, seed: 1, workers: 1, mode: portfolio.Heuristic}
+		c, err = quick.solved(ctx, free, choices, name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("measuring costs: %w", err)
 	}
@@ -128,7 +136,7 @@ func gauge(cfg *config.Config, way network.Recompute) (*candidate, error) {
 }
 
 // gauges returns a gauge for each way of recomputation that candidates use.
-func gauges(cfg *config.Config, candidates []*candidate) ([]*candidate, error) {
+func gauges(ctx context.Context, cfg *config.Config, candidates []*candidate) ([]*candidate, error) {
 	var used [network.NumRecomputes]bool
 	for _, c := range candidates {
 		b, err := c.blueprint()
@@ -144,7 +152,7 @@ func gauges(cfg *config.Config, candidates []*candidate) ([]*candidate, error) {
 		if !is {
 			continue
 		}
-		g, err := gauge(cfg, network.Recompute(way))
+		g, err := gauge(ctx, cfg, network.Recompute(way))
 		if err != nil {
 			return nil, err
 		}

@@ -125,7 +125,7 @@ func (r repeats) settings() pipert.Settings {
 // train executes candidates on the cores of this machine, with gauges in between that measure
 // the costs by which each is predicted.
 func train(ctx context.Context, cfg *config.Config, candidates []*candidate, r repeats) (t *trial, err error) {
-	measuring, err := gauges(cfg, candidates)
+	measuring, err := gauges(ctx, cfg, candidates)
 	if err != nil {
 		return nil, err
 	}
