@@ -181,7 +181,12 @@ func emulate(ctx context.Context, candidates []*candidate, o emulated.Options, r
 	if err != nil {
 		return nil, err
 	}
-	t = &trial{}
+	return predictedByPlan(list, runs)
+}
+
+// predictedByPlan returns the outcomes of executions by the costs of their plans.
+func predictedByPlan(list []*execution, runs []*pipert.Run) (*trial, error) {
+	t := &trial{}
 	for i, e := range list {
 		p, err := pipert.Predict(e.problem, e.plan, e.perTick)
 		if err != nil {
