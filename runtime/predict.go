@@ -31,3 +31,22 @@ func (p *Prediction) Seconds() float64 { return float64(p.Metrics.Makespan) * p.
 func (p *Prediction) RowNanoseconds(row int) float64 {
 	return float64(p.Problem.Rows[row].Duration) * p.PerTick
 }
+
+// MemoryDeviation is a device that did not hold what was predicted, in bytes.
+type MemoryDeviation struct {
+	Device              int
+	Predicted, Measured int64 // peaks
+	Live                int64 // what was left after the iteration
+}
+
+// MemoryDeviations compares what devices really held with a prediction in bytes, to the byte.
+// It returns the devices where the peaks differ, or anything was left.
+func (p *Prediction) MemoryDeviations(measured []Memory) []MemoryDeviation {
+	var list []MemoryDeviation
+	for d, m := range measured {
+		if want := int64(p.Metrics.Devices[d].Peak); m.Peak != want || m.Live != 0 {
+			list = append(list, MemoryDeviation{d, want, m.Peak, m.Live})
+		}
+	}
+	return list
+}

@@ -38,6 +38,7 @@ type seat struct {
 // for what it cannot train, *BlueprintError if the blueprint contradicts the pipeline, and
 // those of the network's sizes.
 func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, error) {
+	oneCore()
 	l, err := newLayout(b)
 	if err != nil {
 		return nil, err
@@ -54,12 +55,12 @@ func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, er
 	for d := range program.Devices {
 		backend.devices = append(backend.devices, newDevice(backend, d))
 	}
-	copies := copiesOf(p.Pipeline)
-	backend.trainer = newTrainer(l, p.MicroBatches(), backend.homes(copies), o)
+	plans := copyPlans(p.Pipeline)
+	backend.trainer = newTrainer(l, p.MicroBatches(), backend.homes(plans), o)
 	backend.seats = make([][]seat, len(l.stages))
-	for s := range copies {
-		for _, c := range copies[s].byRoute {
-			backend.seats[s] = append(backend.seats[s], seat{copies[s].devices[c], backend.copies[s][c]})
+	for s := range plans {
+		for _, c := range plans[s].byRoute {
+			backend.seats[s] = append(backend.seats[s], seat{plans[s].devices[c], backend.copies[s][c]})
 		}
 	}
 	for _, d := range backend.devices {
@@ -69,10 +70,10 @@ func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, er
 }
 
 // homes returns the home of each copy of a stage.
-func (b *Backend) homes(copies []copies) [][]*home {
-	homes := make([][]*home, len(copies))
-	for s := range copies {
-		for _, d := range copies[s].devices {
+func (b *Backend) homes(plans []copyPlan) [][]*home {
+	homes := make([][]*home, len(plans))
+	for s := range plans {
+		for _, d := range plans[s].devices {
 			homes[s] = append(homes[s], &b.devices[d].home)
 		}
 	}

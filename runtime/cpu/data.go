@@ -35,13 +35,20 @@ type source struct {
 	teacher  *teacher    // of an mlp
 	features [][]float32 // by part: the table of a branch without vocabulary
 	places   []int       // of the samples of a micro-batch in the text
+
+	state  rand.PCG // of random
+	random *rand.Rand
 }
 
 // featurePlaces is the number of places of a byte that the table of features tells apart.
 const featurePlaces = 8
 
 func newSource(l *layout, seed uint64) *source {
-	s := &source{layout: l, seed: seed, features: make([][]float32, len(l.parts)), places: make([]int, l.blueprint.MicroBatchSize)}
+	s := &source{
+		layout: l, seed: seed,
+		features: make([][]float32, len(l.parts)), places: make([]int, l.blueprint.MicroBatchSize),
+	}
+	s.random = rand.New(&s.state)
 	for p := range l.parts {
 		h := l.parts[p].stack.Hidden
 		switch {
@@ -56,7 +63,11 @@ func newSource(l *layout, seed uint64) *source {
 	return s
 }
 
-func (s *source) rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, stream)) }
+// rand returns random numbers of a stream from its start; those of another one end.
+func (s *source) rand(stream uint64) *rand.Rand {
+	s.state.Seed(s.seed, stream)
+	return s.random
+}
 
 // normal fills data with normal numbers of the given deviation.
 func normal(data []float32, deviation float64, r *rand.Rand) {

@@ -6,4 +6,9 @@
 // one actor. Every device computes in the goroutine of its actor and starts no other, so that
 // it does not take the core of another actor, and every sum has a fixed order, so that results
 // do not depend on the machine's load.
+//
+// [Open] builds the devices of a program, [Footprint] says what a stage will hold before there
+// is a plan. [Replay] and [Unpipelined] train the same network by one goroutine: the first in
+// the order of a plan, whose results are those of its devices bit by bit, the second
+// micro-batch by micro-batch. Data need no files: a short text, and random vectors.
 package cpu

@@ -12,7 +12,7 @@ const (
 // exp returns eˣ within 2 units in the last place. It writes x = k·ln 2 + r with |r| at
 // most half of ln 2, and takes a polynomial of degree 7 for eʳ: expf of the Cephes
 // Mathematical Library (S. L. Moshier, netlib.org/cephes), with the terms in pairs, which
-// makes the chain of dependent operations shorter. math.Exp takes more than twice as long.
+// makes the chain of dependent operations shorter. math.Exp takes 1.6 times as long.
 func exp(x float32) float32 {
 	const (
 		log2e  = 1.44269504088896341

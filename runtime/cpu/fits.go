@@ -58,16 +58,16 @@ func (l *layout) fitsStage(p *model.Problem, s int) error {
 	return nil
 }
 
-// copies says how often a stage is there: once for each device on which some route meets it,
+// A copyPlan says how often a stage is there: once for each device on which some route meets it,
 // in the order of routes. Routes that meet it on the same device share a copy.
-type copies struct {
+type copyPlan struct {
 	devices []int // by copy
 	byRoute []int // the copy that each route uses
 }
 
-// copiesOf returns the copies of each stage of a pipeline that fits.
-func copiesOf(pl *model.Pipeline) []copies {
-	list := make([]copies, len(pl.Stages))
+// copyPlans returns those of each stage of a pipeline that fits.
+func copyPlans(pl *model.Pipeline) []copyPlan {
+	list := make([]copyPlan, len(pl.Stages))
 	for s := range list {
 		replicas, c := pl.Stages[s].Replicas, &list[s]
 		for route := range pl.NumRoutes() {

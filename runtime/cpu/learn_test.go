@@ -74,3 +74,36 @@ func unigramEntropy() float64 {
 	}
 	return h
 }
+
+// TestGPTLooksBackOnly tests that what a gpt makes of a position does not depend on the tokens
+// after it, which are what it has to predict, nor on those of another sample.
+func TestGPTLooksBackOnly(t *testing.T) {
+	b := cut(t, gptOf(2), 2)
+	l, err := newLayout(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReference(l, 1, make([]copyPlan, 2), Options{Seed: 1})
+	output := func(token int32) []float32 {
+		r.begin(0)
+		r.batches[0][0].tokens[5] = token
+		out := make([]float32, l.outputOf(0))
+		if err := r.copies[0][0].forward(t.Context(), 0, nil, out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	const h = 16
+	x, y := output('a'), output('b')
+	if !sameBits(x[:5*h], y[:5*h]) {
+		t.Error("positions before 5 depend on token 5")
+	}
+	for place := 5; place < 8; place++ {
+		if sameBits(x[place*h:(place+1)*h], y[place*h:(place+1)*h]) {
+			t.Errorf("position %d does not depend on token 5", place)
+		}
+	}
+	if !sameBits(x[8*h:], y[8*h:]) {
+		t.Error("a sample depends on another one")
+	}
+}

@@ -25,6 +25,9 @@ const (
 	packSize = tileCols * tileDepth
 )
 
+// oneCore has nothing to do: tiles are too small for goroutines.
+func oneCore() {}
+
 // product adds op(a)·op(b), m×k by k×n, to c.
 func product(transA, transB bool, c, a, b view, m, n, k int, pack []float32) {
 	for j := 0; j < n; j += tileCols {

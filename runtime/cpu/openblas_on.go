@@ -14,8 +14,9 @@ import "unsafe"
 // packSize is the work space of a product, in elements: OpenBLAS has its own.
 const packSize = 0
 
-// init makes OpenBLAS compute in the thread that calls it: each actor has one core.
-func init() { C.openblas_set_num_threads(1) }
+// oneCore makes OpenBLAS compute in the thread that calls it: each actor has one core. It holds
+// for the whole process.
+func oneCore() { C.openblas_set_num_threads(1) }
 
 // product adds op(a)·op(b), m×k by k×n, to c. The order of sums is that of OpenBLAS, which
 // depends on the processor, but not on its load.

@@ -42,7 +42,7 @@ func Unpipelined(b *network.Blueprint, microBatches int, o Options) (*Reference,
 	if l, err = newLayout(&whole); err != nil {
 		return nil, err
 	}
-	r := newReference(l, microBatches, make([]copies, len(l.stages)), o)
+	r := newReference(l, microBatches, make([]copyPlan, len(l.stages)), o)
 	for m := range microBatches {
 		for s := range l.stages {
 			r.add(model.Forward, s, 0, m)
@@ -65,15 +65,15 @@ func Replay(p *model.Problem, plan *model.Plan, b *network.Blueprint, o Options)
 	if err := l.fits(p); err != nil {
 		return nil, err
 	}
-	copies := copiesOf(p.Pipeline)
-	r := newReference(l, p.MicroBatches(), copies, o)
+	plans := copyPlans(p.Pipeline)
+	r := newReference(l, p.MicroBatches(), plans, o)
 	sequence, err := sequence(p, plan)
 	if err != nil {
 		return nil, err
 	}
 	for _, op := range sequence {
 		if row := p.Row(op); !row.Kind.IsTransfer() {
-			r.add(row.Kind, row.Stage, copies[row.Stage].byRoute[row.Route], p.MicroBatch(op))
+			r.add(row.Kind, row.Stage, plans[row.Stage].byRoute[row.Route], p.MicroBatch(op))
 		}
 	}
 	return r, nil
@@ -129,11 +129,11 @@ func ready(p *model.Problem, held, done model.OpSet, op model.OpID) bool {
 	return true
 }
 
-func newReference(l *layout, microBatches int, copies []copies, o Options) *Reference {
+func newReference(l *layout, microBatches int, plans []copyPlan, o Options) *Reference {
 	r := &Reference{memory: &home{memory: newAllocator()}}
 	homes := make([][]*home, len(l.stages))
 	for s := range homes {
-		for range max(1, len(copies[s].devices)) {
+		for range max(1, len(plans[s].devices)) {
 			homes[s] = append(homes[s], r.memory)
 		}
 		outputs, gradients := make([][]float32, microBatches), make([][]float32, microBatches)

@@ -11,6 +11,7 @@ import (
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/modelgen"
 	pipert "github.com/flexpipe/flexpipe/runtime"
+	"github.com/flexpipe/flexpipe/runtime/lower"
 )
 
 // chainOf is a small gpt on a chain of devices, by a random plan.
@@ -124,28 +125,51 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestSteadyState tests that after the first iterations no memory is allocated for tensors.
+// TestSteadyState tests that after the first iterations an operation allocates nothing: the
+// few allocations of an iteration are fewer than its operations.
 func TestSteadyState(t *testing.T) {
+	b := cut(t, gptOf(2), 2)
+	p := problemOf(t, b, [][]int{{0, 1}}, 12, model.Split)
+	plan, _ := modelgen.RandomPlan(p, 1)
+	tr := newTraining(t, p, plan, b, Options{Seed: 1})
+	for i := range 3 {
+		tr.run(t, i)
+	}
+	if n := testing.AllocsPerRun(10, func() { tr.run(t, 4) }); n >= float64(plan.NumOps())/2 {
+		t.Errorf("%v allocations in an iteration of %d operations", n, plan.NumOps())
+	} else {
+		t.Logf("%v allocations in an iteration of %d operations", n, plan.NumOps())
+	}
+}
+
+// TestLostTensors tests what devices say when a program that is not right runs on them.
+func TestLostTensors(t *testing.T) {
 	tr := chainOf(t, Options{Seed: 1})
-	lists := func() (n int) {
-		for _, d := range tr.backend.devices {
-			for _, list := range d.home.memory.free {
-				n += len(list)
-			}
-		}
-		for _, list := range tr.backend.pool.free {
-			n += len(list)
-		}
-		return n
+	if err := tr.backend.Begin(0); err != nil {
+		t.Fatal(err)
 	}
-	tr.run(t, 0)
-	tr.run(t, 1)
-	before := lists()
-	for i := range 5 {
-		tr.run(t, 2+i)
+	program, devices := tr.backend.program, tr.backend.Devices()
+	first := program.Messages[0]
+	for i, m := range program.Messages {
+		if m.Carries == lower.Output && m.Producer < first.Producer {
+			first = program.Messages[i]
+		}
 	}
-	// The devices may meet in another way, so that a tensor more waits between them.
-	if after := lists(); after > before+3 {
-		t.Errorf("%d tensors after two iterations, %d after seven", before, after)
+	message := slices.Index(program.Messages, first)
+	_, unsent := devices[0].Send(message)
+	for want, err := range map[string]error{
+		"1F0: the output of stage 0 has not come":                 devices[1].Compute(t.Context(), first.Consumer),
+		"there is no output of stage 0 to send for micro-batch 0": unsent,
+		"carries string, not a tensor":                            devices[1].Receive(message, "news"),
+		"0I0: the gradient of the output of stage 0 has not come": devices[0].Compute(t.Context(), tr.p.Op(1, 0)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	plan := &model.Plan{Order: [][]model.OpID{slices.Clone(tr.plan.Order[0]), tr.plan.Order[1]}}
+	slices.Reverse(plan.Order[0])
+	if _, err := Replay(tr.p, plan, cut(t, gptOf(2), 2), Options{}); err == nil || !strings.Contains(err.Error(), "never gets ready") {
+		t.Errorf("a plan that runs backwards gives %v", err)
 	}
 }

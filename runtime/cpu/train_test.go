@@ -213,7 +213,7 @@ func (tr *training) checkGradients(t *testing.T, natural *Reference) {
 // micro-batches, in one copy.
 func inMicroBatchOrder(p *model.Problem, plan *model.Plan) bool {
 	last := map[int]int{}
-	for _, c := range copiesOf(p.Pipeline) {
+	for _, c := range copyPlans(p.Pipeline) {
 		if len(c.devices) > 1 {
 			return false
 		}

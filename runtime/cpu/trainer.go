@@ -12,7 +12,7 @@ type trainer struct {
 	batches   [][]*batch // by micro-batch and part
 	copies    [][]*stage // by stage, in the order of routes
 	states    [][][]adamState
-	steps     int
+	steps     int // of the optimizer so far
 }
 
 // newTrainer builds the copies of each stage in the homes given, and their parameters.
@@ -28,34 +28,34 @@ func newTrainer(l *layout, microBatches int, homes [][]*home, o Options) *traine
 		}
 		t.batches = append(t.batches, batches)
 	}
-	work := map[*home]int{}
 	for s := range l.stages {
-		var copies []*stage
-		var state [][]adamState
+		t.copies, t.states = append(t.copies, nil), append(t.states, nil)
 		for _, h := range homes[s] {
-			c := newStage(l, s, microBatches, h)
-			if o.Timed {
-				c.clock = &clock{stage: c}
-			}
-			c.initialize(o.Seed)
-			copies = append(copies, c)
-			state = append(state, newState(c))
-			work[h] = max(work[h], c.work())
+			t.addCopy(newStage(l, s, microBatches, h), o)
 		}
-		t.copies, t.states = append(t.copies, copies), append(t.states, state)
 	}
-	for h, n := range work {
-		h.work = make([]float32, n)
+	for s := range t.copies {
+		for _, c := range t.copies[s] {
+			if n := c.work(); n > len(c.home.work) {
+				c.home.work = make([]float32, n)
+			}
+		}
 	}
 	return t
 }
 
-func newState(s *stage) []adamState {
-	var list []adamState
-	for _, p := range s.parameters {
-		list = append(list, newAdamState(p))
+// addCopy adds a copy of its stage, with parameters and what the optimizer remembers of them.
+func (t *trainer) addCopy(c *stage, o Options) {
+	if o.Timed {
+		c.clock = &clock{stage: c}
 	}
-	return list
+	c.initialize(o.Seed)
+	var states []adamState
+	for _, p := range c.parameters {
+		states = append(states, newAdamState(p))
+	}
+	t.copies[c.number] = append(t.copies[c.number], c)
+	t.states[c.number] = append(t.states[c.number], states)
 }
 
 // begin makes the data of an iteration, and clears gradients and what is left of an

@@ -62,7 +62,7 @@ func mutated(g *lower.Program, r *rand.Rand) *lower.Program {
 	return g
 }
 
-func verdictOf(t *rapid.T, err error) verdict {
+func verdictOf(t rapid.TB, err error) verdict {
 	var deadlock *lower.Deadlock
 	var order *lower.Mismatch
 	var form *lower.FormError
@@ -82,7 +82,7 @@ func verdictOf(t *rapid.T, err error) verdict {
 }
 
 // checkDeadlock: a cycle is one of devices that wait for each other.
-func checkDeadlock(t *rapid.T, e *lower.Deadlock) {
+func checkDeadlock(t rapid.TB, e *lower.Deadlock) {
 	for i, at := range e.Cycle {
 		next := e.Blocked[e.Cycle[(i+1)%len(e.Cycle)]]
 		if b := e.Blocked[at]; b.On != next.Device || b.OnStep != next.Step {
@@ -95,25 +95,38 @@ func checkDeadlock(t *rapid.T, e *lower.Deadlock) {
 	}
 }
 
-// TestRandomVerdicts exchanges random instructions and compares the verdicts under all
-// models with those of the slow simulator.
+// spoiled draws a program with up to three random instructions exchanged.
+var spoiled = rapid.Custom(func(t *rapid.T) *lower.Program {
+	g := lowered(t)
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "mutation"), 0))
+	for range r.IntN(4) {
+		g = mutated(g, r)
+	}
+	return g
+})
+
+// compare demands of all models the verdict of the slow simulator, and counts the verdicts.
+func compare(t rapid.TB, g *lower.Program, seen map[verdict]int) {
+	for _, c := range lower.AllChannels() {
+		err := g.Simulate(c)
+		got, want := verdictOf(t, err), execute(g, c, func(int, lower.Instr) {})
+		if got != want {
+			t.Fatalf("channels, %v: %s (%v), want %s", c, got, err, want)
+		}
+		seen[got]++
+	}
+}
+
 func TestRandomVerdicts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { compare(t, spoiled.Draw(t, "program"), map[verdict]int{}) })
+}
+
+// TestVerdicts meets all verdicts, on programs that are the same each time.
+func TestVerdicts(t *testing.T) {
 	seen := map[verdict]int{}
-	rapid.Check(t, func(t *rapid.T) {
-		g := lowered(t)
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "mutation"), 0))
-		for range r.IntN(4) {
-			g = mutated(g, r)
-		}
-		for _, c := range lower.AllChannels() {
-			err := g.Simulate(c)
-			got, want := verdictOf(t, err), execute(g, c, func(int, lower.Instr) {})
-			if got != want {
-				t.Fatalf("channels, %v: %s (%v), want %s", c, got, err, want)
-			}
-			seen[got]++
-		}
-	})
+	for seed := range 400 {
+		compare(t, spoiled.Example(seed), seen)
+	}
 	for _, v := range []verdict{runs, blocks, mismatch, broken} {
 		if seen[v] == 0 {
 			t.Errorf("no programs end with the verdict %q", v)
