@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 
+	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/network"
 	pipert "github.com/flexpipe/flexpipe/runtime"
 )
@@ -207,6 +208,21 @@ func checkpoint(bytes int64, q pipert.Quantiles, input float64) *network.Checkpo
 		return nil
 	}
 	return &network.Checkpoint{Bytes: bytes, FLOPs: max(0, q.Median-input)}
+}
+
+// Predict returns what a plan of a problem takes by the costs, whose network the blueprint cuts
+// into the stages of the problem. Errors are those of [Costs.Stages], [pipert.Retime] and
+// [pipert.Predict].
+func (c *Costs) Predict(p *model.Problem, plan *model.Plan, b *network.Blueprint) (*pipert.Prediction, error) {
+	stages, err := c.Stages(b)
+	if err != nil {
+		return nil, err
+	}
+	retimed, err := pipert.Retime(p, stages, c.Latency())
+	if err != nil {
+		return nil, err
+	}
+	return pipert.Predict(retimed, plan, 1)
 }
 
 // Latency returns what a message takes, in nanoseconds.
