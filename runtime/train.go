@@ -52,6 +52,7 @@ func Train(ctx context.Context, c Contestant, s Settings) (*Run, error) {
 
 // Compare executes several programs in turn, an iteration of each before the next of any, so
 // that what else the machine does meets all of them alike. Runs are parallel to contestants.
+// What a [Profiler] has measured in iterations to warm up is forgotten after them.
 // Errors are as in [Train]; the first one ends the comparison.
 func Compare(ctx context.Context, contestants []Contestant, s Settings) ([]*Run, error) {
 	runs := make([]*Run, len(contestants))
@@ -60,6 +61,9 @@ func Compare(ctx context.Context, contestants []Contestant, s Settings) ([]*Run,
 	}
 	rounds := s.Warmup + s.Iterations
 	for round := range rounds {
+		if round > 0 && round == s.Warmup {
+			resetTimes(contestants)
+		}
 		for i, c := range contestants {
 			warm := round >= s.Warmup
 			record, err := runs[i].iterate(ctx, c, s.First+round, warm)
@@ -75,6 +79,15 @@ func Compare(ctx context.Context, contestants []Contestant, s Settings) ([]*Run,
 		}
 	}
 	return runs, nil
+}
+
+// resetTimes makes the backends that measure layers forget what they have measured.
+func resetTimes(contestants []Contestant) {
+	for _, c := range contestants {
+		if p, ok := c.Backend.(Profiler); ok {
+			p.ResetTimes()
+		}
+	}
 }
 
 // iterate executes one iteration, and keeps its record if it counts.

@@ -35,15 +35,11 @@ func (m *predictor) predict(e *execution) (*pipert.Prediction, error) {
 	if m.costs == nil {
 		return pipert.Predict(e.problem, e.plan, e.perTick)
 	}
-	stages, err := m.costs.Stages(e.blueprint)
+	prediction, err := m.costs.Predict(e.problem, e.plan, e.blueprint)
 	if err != nil {
 		return nil, fmt.Errorf("predicting %s: %w", e.name, err)
 	}
-	problem, err := pipert.Retime(e.problem, stages, m.costs.Latency())
-	if err != nil {
-		return nil, fmt.Errorf("predicting %s: %w", e.name, err)
-	}
-	return pipert.Predict(problem, e.plan, 1)
+	return prediction, nil
 }
 
 // profiled returns a predictor by a profile file that fits the network of an execution.

@@ -6,7 +6,10 @@ import (
 	pipert "github.com/flexpipe/flexpipe/runtime"
 )
 
-// ledger collects what the calls of each layer took over the iterations, in nanoseconds.
+// ledger collects what the calls of each layer took, in nanoseconds: for each iteration the mean
+// over its calls. An iteration is as long as the sum of what stands in it, so the mean is what
+// predicts it, with its share of the rare calls that take much longer; a median over calls would
+// leave those out. That a whole iteration was disturbed the median over iterations leaves out.
 type ledger struct {
 	entries map[entry][]float64
 }
@@ -23,13 +26,18 @@ func (l *ledger) add(times []LayerTime, stages []network.Slice) {
 	if l.entries == nil {
 		l.entries = map[entry][]float64{}
 	}
+	sums, calls := map[entry]float64{}, map[entry]float64{}
 	for i := range times {
 		t := &times[i]
 		e := entry{part: t.Part, layer: t.Layer, kind: t.Kind}
 		if t.Kind == model.BackwardInput {
 			e.recompute = stages[t.Stage].Recompute
 		}
-		l.entries[e] = append(l.entries[e], float64(t.Time.Nanoseconds()))
+		sums[e] += float64(t.Time.Nanoseconds())
+		calls[e]++
+	}
+	for e, sum := range sums {
+		l.entries[e] = append(l.entries[e], sum/calls[e])
 	}
 }
 

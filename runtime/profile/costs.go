@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 
+	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/network"
 	pipert "github.com/flexpipe/flexpipe/runtime"
 )
@@ -27,7 +28,8 @@ type Measured struct {
 // Gather puts together what one network took on several backends, at least one, which may
 // have recomputed in different ways. Of times that several have measured the first counts.
 // Layers of equal sizes that follow each other in a part are taken to cost the same, which
-// makes the medians steadier. It returns an error for a layer that did not run.
+// makes the medians steadier; but not the first of a part, which may have no gradient of its
+// input to compute. It returns an error for a layer that did not run.
 func Gather(list []Measured) (*Costs, error) {
 	c := &Costs{Hops: list[0].Hops, Layers: list[0].Backend.Layers()}
 	for _, m := range list[1:] {
@@ -54,11 +56,13 @@ func (c *Costs) AddSolo(backend pipert.Profiler) {
 	pool(c.Solo)
 }
 
-// pool gives equal layers that follow each other the mean of their quantiles.
+// pool gives equal layers that follow each other the mean of their quantiles. The first layer
+// of a part stays by itself: where it reads data, its backward input has a product less.
 func pool(layers []pipert.LayerCosts) {
 	for first := 0; first < len(layers); {
+		starts := first == 0 || layers[first-1].Part != layers[first].Part
 		end := first + 1
-		for end < len(layers) && alike(&layers[first], &layers[end]) {
+		for !starts && end < len(layers) && alike(&layers[first], &layers[end]) {
 			end++
 		}
 		run := layers[first:end]
@@ -204,6 +208,21 @@ func checkpoint(bytes int64, q pipert.Quantiles, input float64) *network.Checkpo
 		return nil
 	}
 	return &network.Checkpoint{Bytes: bytes, FLOPs: max(0, q.Median-input)}
+}
+
+// Predict returns what a plan of a problem takes by the costs, whose network the blueprint cuts
+// into the stages of the problem. Errors are those of [Costs.Stages], [pipert.Retime] and
+// [pipert.Predict].
+func (c *Costs) Predict(p *model.Problem, plan *model.Plan, b *network.Blueprint) (*pipert.Prediction, error) {
+	stages, err := c.Stages(b)
+	if err != nil {
+		return nil, err
+	}
+	retimed, err := pipert.Retime(p, stages, c.Latency())
+	if err != nil {
+		return nil, err
+	}
+	return pipert.Predict(retimed, plan, 1)
 }
 
 // Latency returns what a message takes, in nanoseconds.
