@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
 )
 
@@ -87,9 +86,8 @@ func (o *backendOptions) checkOnly(c *cli.Context) error {
 }
 
 // noteTick says when a tick that the user has given changes nothing.
-func (p *program) noteTick(c *cli.Context, o *backendOptions, problem *model.Problem, quiet bool) {
-	unit := problem.TimeUnit()
-	if o.name == onEmulated && c.IsSet("tick") && unit.Name != string(config.Tick) {
-		p.note(quiet, "--tick changes nothing: the costs are in %s", unit.Name)
+func (p *program) noteTick(c *cli.Context, o *backendOptions, unit string, quiet bool) {
+	if o.name == onEmulated && c.IsSet("tick") && unit != string(config.Tick) {
+		p.note(quiet, "--tick changes nothing: the costs are in %s", unit)
 	}
 }

@@ -87,6 +87,7 @@ func (p *program) bench(c *cli.Context) error {
 	if o.name == onCPU && !hasNetwork(cfg) {
 		return errNoNetwork
 	}
+	p.noteTick(c, &o.backendOptions, string(cfg.Unit), o.quiet)
 	ctx, stop := p.interruptible(c.Context)
 	defer stop()
 	b, err := p.compare(ctx, cfg, &o)

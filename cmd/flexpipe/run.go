@@ -77,7 +77,7 @@ func (p *program) runPlan(c *cli.Context) error {
 	if err := p.notInput(o.trace, c.String("output")); err != nil {
 		return err
 	}
-	p.noteTick(c, &o.backendOptions, file.Problem, o.quiet)
+	p.noteTick(c, &o.backendOptions, file.Problem.TimeUnit().Name, o.quiet)
 	ctx, stop := p.interruptible(c.Context)
 	defer stop()
 	r, err := p.execute(ctx, file, &o)

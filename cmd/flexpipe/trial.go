@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	pipert "github.com/flexpipe/flexpipe/runtime"
 )
@@ -47,11 +48,14 @@ func (t *trial) complete() bool { return len(t.runs[len(t.runs)-1].Records) > 0 
 
 // failed gives an error of the execution its exit code.
 func (t *trial) failed(err error) error {
+	var fault *pipert.Fault
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, errInterrupted):
 		return &exitError{exitLimit, errNothingMeasured}
+	case errors.As(err, &fault) && fault.Cause == pipert.Stalled:
+		err = fmt.Errorf("%w\nif an operation may take that long, give it more time with --stall", err)
 	}
 	return &exitError{exitFailure, err}
 }
