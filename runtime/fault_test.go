@@ -156,8 +156,14 @@ func TestLostMessage(t *testing.T) {
 func TestDuplicateMessage(t *testing.T) {
 	checkLeaks(t)
 	p, plan := chain()
-	e := newEngine(t, assemble(p, plan), fakes(2), pipert.Options{})
-	e.Deliver(func(int32) int { return 2 })
+	pr := assemble(p, plan)
+	e := newEngine(t, pr, fakes(2), pipert.Options{})
+	e.Deliver(func(m int32) int {
+		if p.Name(pr.Messages[m].Producer) == "0F0" {
+			return 2
+		}
+		return 1
+	})
 	f := fault(t, e, t.Context())
 	lines(t, f.Error(), "duplicate message: device 0 at step 2, send 0F0 to device 1 for 1F0, which had been sent before")
 	if f.Cause != pipert.Duplicate {
