@@ -173,7 +173,14 @@ func TestPreempted(t *testing.T) {
 	}
 	p, plan := chain()
 	devices := fakes(2)
-	devices[0].(*fake).compute = func(context.Context, model.OpID) error { time.Sleep(time.Millisecond); return nil }
+	devices[0].(*fake).compute = func(_ context.Context, op model.OpID) error {
+		if p.Name(op) == "0B1" { // lose a part of the time only
+			for begin := time.Now(); time.Since(begin) < 4*time.Millisecond; {
+			}
+		}
+		time.Sleep(time.Millisecond)
+		return nil
+	}
 	record, err := newEngine(t, assemble(p, plan), devices, pipert.Options{LockThreads: true}).Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -66,8 +66,8 @@ type Fault struct {
 	Waiting []Waiting
 	Cycle   []int
 
-	// Left has a row for each device that was still in an operation when the engine gave up
-	// waiting for it: an operation that does not look at its context cannot be ended.
+	// Left has a row for each device that was still in an operation, or in a message, when the
+	// engine gave up waiting for it: what does not look at its context cannot be ended.
 	Left []Waiting
 
 	problem *model.Problem
@@ -94,9 +94,12 @@ func (f *Fault) Error() string {
 		b.WriteString("\n  cycle: " + strings.Join(names, ", "))
 	}
 	for i := range f.Left {
-		w := &f.Left[i]
-		fmt.Fprintf(&b, "\n  %s does not end %s, which has run for %v: it must look at its context",
-			f.problem.DeviceName(w.Device), w.Op, rounded(w.Since))
+		w, name := &f.Left[i], f.problem.DeviceName(f.Left[i].Device)
+		if w.Activity == Running {
+			fmt.Fprintf(&b, "\n  %s does not end %s, which has run for %v: it must look at its context", name, w.Op, rounded(w.Since))
+		} else {
+			fmt.Fprintf(&b, "\n  %s does not get through with messages of %s at step %d", name, w.Op, w.Step)
+		}
 	}
 	return b.String()
 }

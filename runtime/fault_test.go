@@ -156,8 +156,14 @@ func TestLostMessage(t *testing.T) {
 func TestDuplicateMessage(t *testing.T) {
 	checkLeaks(t)
 	p, plan := chain()
-	e := newEngine(t, assemble(p, plan), fakes(2), pipert.Options{})
-	e.Deliver(func(int32) int { return 2 })
+	pr := assemble(p, plan)
+	e := newEngine(t, pr, fakes(2), pipert.Options{})
+	e.Deliver(func(m int32) int {
+		if p.Name(pr.Messages[m].Producer) == "0F0" {
+			return 2
+		}
+		return 1
+	})
 	f := fault(t, e, t.Context())
 	lines(t, f.Error(), "duplicate message: device 0 at step 2, send 0F0 to device 1 for 1F0, which had been sent before")
 	if f.Cause != pipert.Duplicate {
@@ -241,6 +247,27 @@ func TestStalled(t *testing.T) {
 		synctest.Wait()
 		if _, err := e.Run(t.Context()); err != nil {
 			t.Errorf("after the operation has ended: %v", err)
+		}
+	})
+}
+
+// TestDeafMessage has a device that does not come back from a message.
+func TestDeafMessage(t *testing.T) {
+	p, plan := chain()
+	synctest.Test(t, func(t *testing.T) {
+		deaf := make(chan struct{})
+		defer close(deaf)
+		devices := fakes(2)
+		devices[1].(*fake).receive = func(int, any) error { <-deaf; return nil }
+		e := newEngine(t, assemble(p, plan), devices, pipert.Options{Stall: 10 * time.Second, Grace: 3 * time.Second})
+		f := fault(t, e, t.Context())
+		lines(t, f.Error(),
+			"stalled: no operation started or ended for 10s",
+			"  device 0 at step 6, 0B0, waits for 1B0 of device 1, which is at step 0, 1F0",
+			"  device 1 at step 0 is about 1F0",
+			"  device 1 does not get through with messages of 1F0 at step 0")
+		if len(f.Left) != 1 || f.Left[0].Device != 1 || f.Left[0].Activity != pipert.Working {
+			t.Errorf("left %+v", f.Left)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"slices"
 	"time"
 
 	"github.com/flexpipe/flexpipe/model"
@@ -28,21 +27,20 @@ func RowTimes(p *model.Problem, records []*Record) []Quantiles {
 }
 
 // Hops returns the time that messages with a cargo took, in nanoseconds: from the end of
-// the producer to the start of the consumer, where the consumer's device had nothing else to
-// do in between.
+// the producer to the start of the consumer, where the consumer's devices had nothing else to
+// do in between, and waited for nothing else.
 func Hops(program *lower.Program, records []*Record) Quantiles {
-	before := predecessors(program.Plan.Order, program.Problem.NumOps())
 	var samples []float64
 	for _, r := range records {
-		ready := latestArrivals(program, r)
+		ready, free := latestArrivals(program, r), latestFree(program, r)
 		for i := range program.Messages {
 			m := &program.Messages[i]
 			sent := r.End[m.Producer]
 			if m.Carries == lower.Nothing || sent < ready[m.Consumer] {
 				continue // another message was the last to come
 			}
-			if last := before[m.Consumer]; last >= 0 && r.End[last] > sent {
-				continue // its device was at work
+			if free[m.Consumer] > sent {
+				continue // a device of it was at work
 			}
 			samples = append(samples, float64(r.Start[m.Consumer]-sent))
 		}
@@ -50,16 +48,16 @@ func Hops(program *lower.Program, records []*Record) Quantiles {
 	return NewQuantiles(samples)
 }
 
-// predecessors returns, by operation, the one before it in the order of its device; of
-// several devices the last in number, -1 for none.
-func predecessors(order [][]model.OpID, operations int) []model.OpID {
-	before := slices.Repeat([]model.OpID{-1}, operations)
-	for _, ops := range order {
+// latestFree returns, by operation, when all of its devices had ended what is before it in
+// their orders; 0 where there is nothing.
+func latestFree(program *lower.Program, r *Record) []int64 {
+	free := make([]int64, program.Problem.NumOps())
+	for _, ops := range program.Plan.Order {
 		for i := 1; i < len(ops); i++ {
-			before[ops[i]] = ops[i-1]
+			free[ops[i]] = max(free[ops[i]], r.End[ops[i-1]])
 		}
 	}
-	return before
+	return free
 }
 
 // latestArrivals returns, by operation, the end of the last producer of its messages.

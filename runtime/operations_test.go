@@ -53,6 +53,31 @@ func TestHops(t *testing.T) {
 	}
 }
 
+// TestHopsOfOthers has consumers that wait for more than one message: a hop is that of the
+// message that came last, if it carries something, and if all devices of a gang were free.
+func TestHopsOfOthers(t *testing.T) {
+	for want, change := range map[Quantiles]func(program *lower.Program, r *Record){
+		// Another message to the first forward left 1 later, with nothing in it.
+		{1, 5, 5, 5}: func(program *lower.Program, r *Record) {
+			late := program.Plan.Order[0][1]
+			r.End[late] = 11
+			program.Messages = append(program.Messages, lower.Message{Producer: late, Consumer: program.Plan.Order[1][0], From: 0, To: 1})
+			program.Messages[1].Producer = program.Plan.Order[0][2]
+			r.End[program.Plan.Order[0][2]] = 24
+		},
+		// The second forward stands in the order of device 0, too, as that of a gang.
+		{1, 3, 3, 3}: func(program *lower.Program, _ *Record) {
+			program.Plan.Order[0] = append(program.Plan.Order[0], program.Plan.Order[1][1])
+		},
+	} {
+		program, r := course(t, [2][3]int64{{0, 14, 24}, {13, 29, 45}})
+		change(program, r)
+		if got := Hops(program, []*Record{r}); got != want {
+			t.Errorf("hops %v, want %v", got, want)
+		}
+	}
+}
+
 func TestRowTimes(t *testing.T) {
 	program, r := course(t, [2][3]int64{{0, 10, 20}, {13, 25, 36}})
 	p := program.Problem

@@ -24,7 +24,9 @@ func pair() *model.Pipeline {
 }
 
 func TestRetime(t *testing.T) {
-	p, err := model.Compile(pair())
+	pl := pair()
+	pl.Links = []model.Link{{From: 0, To: 1, Latency: 50}}
+	p, err := model.Compile(pl)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func TestRetime(t *testing.T) {
 			t.Errorf("stage %d: %+v, want %+v", s, d, want[s])
 		}
 	}
-	if got.Pipeline.Latency != 3 || got.Limits[0] != model.Unlimited || got.Statics[1] != 9 || got.TimeUnit().Name != "ns" {
+	if got.Pipeline.Latency != 3 || got.Pipeline.Links != nil || got.Limits[0] != model.Unlimited || got.Statics[1] != 9 || got.TimeUnit().Name != "ns" {
 		t.Errorf("latency %d, limit %d, static %d, unit %v", got.Pipeline.Latency, got.Limits[0], got.Statics[1], got.TimeUnit())
 	}
 	if p.Pipeline.Stages[0].Replicas[0].Durations.Forward != 1 || p.Limits[0] != 4 {

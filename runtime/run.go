@@ -152,6 +152,9 @@ func (r *run) fail(f *Fault) {
 func (r *run) failStalled(stall time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.left == 0 {
+		return // it ended while the process slept
+	}
 	table := r.table()
 	r.failLocked(&Fault{Cause: Stalled, Device: -1, Step: -1, Waiting: table, Cycle: cycle(table), stall: stall})
 }

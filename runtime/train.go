@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -116,7 +117,7 @@ func (r *Run) iterate(ctx context.Context, c Contestant, iteration int, keep boo
 // largest returns the largest of each figure by device.
 func largest(a, b []Memory) []Memory {
 	if a == nil {
-		return b
+		return slices.Clone(b) // the backend may use its own again
 	}
 	for d := range b {
 		a[d].Static, a[d].Work = max(a[d].Static, b[d].Static), max(a[d].Work, b[d].Work)

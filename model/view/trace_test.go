@@ -293,6 +293,7 @@ func TestTraceComparison(t *testing.T) {
 func TestTraceMemory(t *testing.T) {
 	p := named()
 	plan, tl := scheduled(t, p, 4)
+	p.Statics[1] += 7 // devices differ
 	metrics := model.Measure(p, plan, tl)
 	peaks := map[string]float64{}
 	for _, e := range events(t, trace(t, []view.TraceLane{view.LaneOf("predicted", p, plan, tl, 100)}, view.TraceOptions{})) {

@@ -43,7 +43,8 @@ type Backend struct {
 const spareProcessors = 4
 
 // Open returns the devices of a program. Until Close the whole process may use a processor
-// for each device and a few more ([runtime.GOMAXPROCS]), as they block their threads.
+// for each device and a few more ([runtime.GOMAXPROCS]), as they block their threads. Of
+// several backends the one that was opened first is closed last.
 // Errors: those of [Scale]; times beyond 292 years; of an anchored backend, orders that
 // [model.Evaluate] refuses. Cost O(operations + messages).
 func Open(program *lower.Program, o Options) (*Backend, error) {

@@ -47,6 +47,50 @@ func TestFused(t *testing.T) {
 	}
 }
 
+// TestWaitForOutput: a wait for an operation whose output comes anyway takes no message of its
+// own, and two waits for the same one take one.
+func TestWaitForOutput(t *testing.T) {
+	pl := modelgen.Pipeline(fused(spec(2, 2)))
+	orders := []string{"0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1"}
+	for _, test := range []struct {
+		waits []string
+		want  int
+	}{
+		{nil, 4},
+		{[]string{"0F0 1F0", "1B1 0B1"}, 4},
+		{[]string{"0F0 1F1"}, 4}, // the output of 0F1 comes later
+		{[]string{"1F0 0B1", "1F0 0B1"}, 4},
+		{[]string{"1F0 0F1", "1F0 0F1"}, 5},
+	} {
+		g := example{name: "waits", pl: pl, orders: orders, waits: test.waits}.lower(t)
+		if len(g.Messages) != test.want {
+			t.Errorf("%d messages with waits %q, want %d", len(g.Messages), test.waits, test.want)
+		}
+	}
+}
+
+// TestOwnOperations: an operation of the pipeline's own hears of the end of what it waits for,
+// and gets neither outputs nor gradients, though its stage reads or is read by the other one.
+func TestOwnOperations(t *testing.T) {
+	pl := modelgen.Pipeline(fused(spec(2, 1)))
+	pl.Operations = []model.Operation{
+		{Name: "late", Letter: "L", Stage: 0, Duration: 1, After: []model.Ref{{Kind: model.Backward, Stage: 1}}},
+		{Name: "check", Letter: "C", Stage: 1, Duration: 1, After: []model.Ref{{Kind: "forward", Stage: 0}}},
+	}
+	g := example{name: "own", pl: pl, orders: []string{"0F0 0B0 0L0", "1C0 1F0 1B0"}}.lower(t)
+	want := map[string]lower.Carries{"0F0 1F0": lower.Output, "1B0 0B0": lower.Gradient, "0F0 1C0": lower.Nothing, "1B0 0L0": lower.Nothing}
+	for _, m := range g.Messages {
+		pair := g.Problem.Name(m.Producer) + " " + g.Problem.Name(m.Consumer)
+		if carries, ok := want[pair]; !ok || carries != m.Carries {
+			t.Errorf("the message %s carries %v", pair, m.Carries)
+		}
+		delete(want, pair)
+	}
+	if len(want) > 0 {
+		t.Errorf("no messages %v", want)
+	}
+}
+
 // TestZeroLengths: operations of no length that start at the same moment stand behind what
 // they wait for, also against their numbers.
 func TestZeroLengths(t *testing.T) {
