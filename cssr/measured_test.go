@@ -199,6 +199,19 @@ func TestMeasuredRefusals(t *testing.T) {
 	}
 }
 
+// TestMeasuredElements: types of elements of one size cost the same by formulas, and are
+// not the same to measure.
+func TestMeasuredElements(t *testing.T) {
+	text := strings.Replace(smallGPT, "fp32", "bf16", 1)
+	p := formulaProfile(t, decode(t, text))
+	for dtype, same := range map[string]bool{"bf16": true, "fp16": false} {
+		p.Network = config.Object(fmt.Sprintf(`{"kind":"gpt","stacks":[{"layers":6,"hidden":8,"heads":2,"sequence":4,"vocabulary":16,"tied_embedding":true}],"micro_batch_size":4,"dtype":%q,"stages":[{"part":0,"first":0,"end":8}]}`, dtype))
+		if _, err := cssr.Pipeline(measuredConfig(t, text, p), cssr.Choices{}); (err == nil) != same {
+			t.Errorf("a profile of %s for a model of bf16: %v", dtype, err)
+		}
+	}
+}
+
 // TestMeasuredWithoutInput: a layer that has no backward input by its formulas needs no
 // measurement of it, as an embedding.
 func TestMeasuredWithoutInput(t *testing.T) {
