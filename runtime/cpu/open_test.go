@@ -102,8 +102,8 @@ func TestOpenRefuses(t *testing.T) {
 		},
 		{
 			name:     "factors",
-			pipeline: func(pl *model.Pipeline) { pl.Factors, pl.FactorScale = []int64{1, 2}, 1 },
-			want:     "cannot train micro-batches of different sizes: all have the same number of samples",
+			pipeline: func(pl *model.Pipeline) { pl.Factors, pl.FactorScale = []int64{2, 2}, 1 },
+			want:     "cannot train micro-batches with factors: all have the same number of samples; let micro_batches be a count, or use the emulated backend",
 		},
 	}
 	for _, test := range tests {
@@ -131,8 +131,9 @@ func TestOpenRefuses(t *testing.T) {
 // TestOpenRefusesWhatIsTooLarge: a network that memory does not hold is an error before
 // anything is allocated, however large its numbers are.
 func TestOpenRefusesWhatIsTooLarge(t *testing.T) {
+	places := [][]int{{0, 1}}
 	open := func(b, sizes *network.Blueprint, memory int64) error {
-		p := problemOf(t, b, [][]int{{0, 1}}, 2, model.Split)
+		p := problemOf(t, b, places, 2, model.Split)
 		_, err := Open(&lower.Program{Problem: p, Devices: make([][]lower.Instr, p.NumDevices())}, sizes, Options{Memory: memory})
 		return err
 	}
@@ -158,6 +159,12 @@ func TestOpenRefusesWhatIsTooLarge(t *testing.T) {
 		if err := open(b, b, need-1); !errors.As(err, &large) || large.Need != float64(need) {
 			t.Errorf("%s: %v with a byte too little", name, err)
 		}
+		// A second route over the same devices the other way round has copies of its own.
+		places = [][]int{{0, 1}, {1, 0}}
+		if err := open(b, b, 2*need-int64(data)-1); !errors.As(err, &large) || large.Need != float64(2*need-int64(data)) {
+			t.Errorf("%s: %v with a byte too little for two routes", name, err)
+		}
+		places = places[:1]
 	}
 	for name, change := range map[string]func(s *network.Stack, size *int){
 		"hidden":       func(s *network.Stack, _ *int) { s.Hidden = 1 << 20 },
