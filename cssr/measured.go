@@ -27,7 +27,38 @@ func networkOf(cfg *config.Config) (network.Network, error) {
 	if _, err := m.Parts(); err != nil {
 		return nil, refuseNetwork(cfg, err)
 	}
+	if err := checkMeasuredKinds(cfg, net); err != nil {
+		return nil, err
+	}
 	return m, nil
+}
+
+// checkMeasuredKinds tests that a profile has the backward operations which layers have by
+// their formulas: one that was not measured is not one that takes no time.
+func checkMeasuredKinds(cfg *config.Config, net network.Network) error {
+	parts, err := net.Parts()
+	if err != nil {
+		return refuseNetwork(cfg, err)
+	}
+	next := 0
+	for p := range parts {
+		for i := range parts[p].Layers {
+			l, d := &parts[p].Layers[i], &cfg.Profile.Layers[next].Durations
+			for _, half := range []struct {
+				name     string
+				work     float64
+				measured *config.Measurement
+			}{{"backward_input", l.BackwardInput, d.BackwardInput}, {"backward_weight", l.BackwardWeight, d.BackwardWeight}} {
+				if half.work > 0 && half.measured == nil {
+					return cfg.Locate(fmt.Sprintf("profile.layers[%d].durations", next)).Refuse(
+						fmt.Sprintf("%s has no %s, which this layer of the network has", l.Name, half.name),
+						"measure it, or write that its median is 0", nil)
+				}
+			}
+			next++
+		}
+	}
+	return nil
 }
 
 // measuredOf returns a network with the costs of a profile.

@@ -168,6 +168,10 @@ func TestMeasuredRefusals(t *testing.T) {
 			`layers[1].name: "block 1" where the network has "block 0"; measure the model of the configuration`},
 		{"part", func(p *config.Profile) { p.Layers[1].Part = "encoder" }, "", cssr.Choices{},
 			`layers[1].part: part "encoder" where the network has ""; measure the model of the configuration`},
+		{"no backward input", func(p *config.Profile) { p.Layers[2].Durations.BackwardInput = nil }, "", cssr.Choices{},
+			"layers[2].durations: block 1 has no backward_input, which this layer of the network has; measure it, or write that its median is 0"},
+		{"no backward weight", func(p *config.Profile) { p.Layers[7].Durations.BackwardWeight = nil }, "", cssr.Choices{},
+			"layers[7].durations: head has no backward_weight, which this layer of the network has; measure it, or write that its median is 0"},
 		{"recompute", func(p *config.Profile) { p.Layers[2].Memory.Full, p.Layers[2].Durations.RecomputeFull = nil, nil }, "recompute: full\n", cssr.Choices{},
 			"test.yaml:10:12: recompute: block 1 was not measured with recomputation full; measure it, or choose one that was"},
 		{"chosen recompute", func(p *config.Profile) { p.Layers[2].Memory.Full, p.Layers[2].Durations.RecomputeFull = nil, nil }, "",
@@ -192,6 +196,29 @@ func TestMeasuredRefusals(t *testing.T) {
 		if err == nil || !strings.HasSuffix(err.Error(), test.want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", test.name, err, test.want)
 		}
+	}
+}
+
+// TestMeasuredElements: types of elements of one size cost the same by formulas, and are
+// not the same to measure.
+func TestMeasuredElements(t *testing.T) {
+	text := strings.Replace(smallGPT, "fp32", "bf16", 1)
+	p := formulaProfile(t, decode(t, text))
+	for dtype, same := range map[string]bool{"bf16": true, "fp16": false} {
+		p.Network = config.Object(fmt.Sprintf(`{"kind":"gpt","stacks":[{"layers":6,"hidden":8,"heads":2,"sequence":4,"vocabulary":16,"tied_embedding":true}],"micro_batch_size":4,"dtype":%q,"stages":[{"part":0,"first":0,"end":8}]}`, dtype))
+		if _, err := cssr.Pipeline(measuredConfig(t, text, p), cssr.Choices{}); (err == nil) != same {
+			t.Errorf("a profile of %s for a model of bf16: %v", dtype, err)
+		}
+	}
+}
+
+// TestMeasuredWithoutInput: a layer that has no backward input by its formulas needs no
+// measurement of it, as an embedding.
+func TestMeasuredWithoutInput(t *testing.T) {
+	p := formulaProfile(t, decode(t, smallGPT))
+	p.Layers[0].Durations.BackwardInput = nil
+	if _, err := cssr.Pipeline(measuredConfig(t, smallGPT, p), cssr.Choices{}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -56,6 +56,11 @@ func TestMeasuredLacks(t *testing.T) {
 			t.Errorf("%v is not measured for layer %d, want %d", r, got, want)
 		}
 	}
+	// They keep what they keep without it.
+	head := must[[]network.Part](t)(m.Parts())[0].Layers[25]
+	if want := (network.Checkpoint{Bytes: head.Activation}); head.Full != want || head.Activation == 0 {
+		t.Errorf("the head keeps %+v under full recomputation, want %+v", head.Full, want)
+	}
 }
 
 func TestMeasuredErrors(t *testing.T) {

@@ -11,6 +11,7 @@ type Options struct {
 	Seed      uint64 // of parameters and data
 	Optimizer AdamW  // the zero value stands for DefaultAdamW
 	Timed     bool   // measure each call of a layer, see Backend.Times
+	Memory    int64  // bytes that Open may plan with; 0 stands for those of the machine
 }
 
 // Backend trains the network of a program. See [Open].
@@ -35,8 +36,8 @@ type seat struct {
 // and on the place of a layer in the network, not on how layers are cut into stages.
 //
 // It trains kinds gpt, mlp and two-branch without a joint stack. Errors: *UnsupportedError
-// for what it cannot train, *BlueprintError if the blueprint contradicts the pipeline, and
-// those of the network's sizes.
+// for what it cannot train, *SizeError for what does not fit into memory, *BlueprintError if
+// the blueprint contradicts the pipeline, and those of the network's sizes.
 func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, error) {
 	oneCore()
 	l, err := newLayout(b)
@@ -47,6 +48,13 @@ func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, er
 	if err := l.fits(p); err != nil {
 		return nil, err
 	}
+	plans, memory := copyPlans(p.Pipeline), o.Memory
+	if memory == 0 {
+		memory = machineMemory()
+	}
+	if err := l.affordable(plans, p.MicroBatches(), memory); err != nil {
+		return nil, err
+	}
 	backend := &Backend{
 		program: program, pool: newTensorPool(),
 		outputs:   newLane("output", len(l.stages), p.MicroBatches()),
@@ -55,7 +63,6 @@ func Open(program *lower.Program, b *network.Blueprint, o Options) (*Backend, er
 	for d := range program.Devices {
 		backend.devices = append(backend.devices, newDevice(backend, d))
 	}
-	plans := copyPlans(p.Pipeline)
 	backend.trainer = newTrainer(l, p.MicroBatches(), backend.homes(plans), o)
 	backend.seats = make([][]seat, len(l.stages))
 	for s := range plans {

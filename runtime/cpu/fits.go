@@ -25,8 +25,8 @@ func (l *layout) fits(p *model.Problem) error {
 		return &UnsupportedError{What: "with the operation " + pl.Operations[0].Name, Why: "it knows forward and backward operations only", Fix: "leave operations out, or use the emulated backend"}
 	case slices.ContainsFunc(pl.Devices, func(d model.Device) bool { return d.Engine }):
 		return &UnsupportedError{What: "with engines", Why: "it has devices only", Fix: "leave engines out, or use the emulated backend"}
-	case !p.Identical:
-		return &UnsupportedError{What: "micro-batches of different sizes", Why: "all have the same number of samples", Fix: "write micro_batches as a count, or use the emulated backend"}
+	case pl.Factors != nil:
+		return &UnsupportedError{What: "micro-batches with factors", Why: "all have the same number of samples", Fix: "let micro_batches be a count, or use the emulated backend"}
 	}
 	return nil
 }

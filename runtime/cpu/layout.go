@@ -59,13 +59,16 @@ func (e *BlueprintError) Error() string {
 	return fmt.Sprintf("the pipeline is not that of its network blueprint: stage %d %s", e.Stage, e.Problem)
 }
 
-// newLayout checks a blueprint. Errors are an *UnsupportedError, and that of the blueprint's
-// own Validate.
+// newLayout checks a blueprint. Errors are an *UnsupportedError, a *SizeError, and that of the
+// blueprint's own Validate.
 func newLayout(b *network.Blueprint) (*layout, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err
 	}
 	if err := supported(b); err != nil {
+		return nil, err
+	}
+	if err := countable(b); err != nil {
 		return nil, err
 	}
 	parts, err := b.StageParts()

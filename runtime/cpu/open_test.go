@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -101,8 +102,8 @@ func TestOpenRefuses(t *testing.T) {
 		},
 		{
 			name:     "factors",
-			pipeline: func(pl *model.Pipeline) { pl.Factors, pl.FactorScale = []int64{1, 2}, 1 },
-			want:     "cannot train micro-batches of different sizes: all have the same number of samples",
+			pipeline: func(pl *model.Pipeline) { pl.Factors, pl.FactorScale = []int64{2, 2}, 1 },
+			want:     "cannot train micro-batches with factors: all have the same number of samples; let micro_batches be a count, or use the emulated backend",
 		},
 	}
 	for _, test := range tests {
@@ -124,6 +125,60 @@ func TestOpenRefuses(t *testing.T) {
 				t.Errorf("got %v\nwant %s", err, test.want)
 			}
 		})
+	}
+}
+
+// TestOpenRefusesWhatIsTooLarge: a network that memory does not hold is an error before
+// anything is allocated, however large its numbers are.
+func TestOpenRefusesWhatIsTooLarge(t *testing.T) {
+	places := [][]int{{0, 1}}
+	open := func(b, sizes *network.Blueprint, memory int64) error {
+		p := problemOf(t, b, places, 2, model.Split)
+		_, err := Open(&lower.Program{Problem: p, Devices: make([][]lower.Instr, p.NumDevices())}, sizes, Options{Memory: memory})
+		return err
+	}
+	for name, b := range map[string]*network.Blueprint{"gpt": cut(t, gptOf(2), 2), "mlp": cut(t, mlpOf(2), 2)} {
+		var need int64
+		for s := range b.Stages {
+			size, err := Footprint(b, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			need += size.Static + size.Work + size.Activation
+		}
+		rows := 2 * b.MicroBatchSize * max(1, b.Stacks[0].Sequence) // of two micro-batches
+		data := 4 * rows * 2
+		if name == "mlp" {
+			data *= b.Stacks[0].Hidden
+		}
+		need += int64(data)
+		if err := open(b, b, need); err != nil {
+			t.Errorf("%s: %v with all that is needed", name, err)
+		}
+		var large *SizeError
+		if err := open(b, b, need-1); !errors.As(err, &large) || large.Need != float64(need) {
+			t.Errorf("%s: %v with a byte too little", name, err)
+		}
+		// A second route over the same devices the other way round has copies of its own.
+		places = [][]int{{0, 1}, {1, 0}}
+		if err := open(b, b, 2*need-int64(data)-1); !errors.As(err, &large) || large.Need != float64(2*need-int64(data)) {
+			t.Errorf("%s: %v with a byte too little for two routes", name, err)
+		}
+		places = places[:1]
+	}
+	for name, change := range map[string]func(s *network.Stack, size *int){
+		"hidden":       func(s *network.Stack, _ *int) { s.Hidden = 1 << 20 },
+		"vocabulary":   func(s *network.Stack, _ *int) { s.Vocabulary = 1 << 45 },
+		"sequence":     func(s *network.Stack, _ *int) { s.Sequence = 1 << 25 },
+		"feed forward": func(s *network.Stack, _ *int) { s.FeedForward = 1 << 45 },
+		"micro-batch":  func(_ *network.Stack, size *int) { *size = 1 << 36 },
+	} {
+		b := cut(t, gptOf(2), 2)
+		change(&b.Stacks[0], &b.MicroBatchSize)
+		var large *SizeError
+		if err := open(cut(t, gptOf(2), 2), b, 1<<30); !errors.As(err, &large) || large.Need <= 1<<30 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
 )
 
@@ -127,5 +128,15 @@ func TestMeasuredSpace(t *testing.T) {
 	}
 	if sizes := sizesOf(cfg); !slices.Equal(sizes, []int{2}) {
 		t.Errorf("micro-batch sizes %v", sizes)
+	}
+}
+
+// TestIdentity: problems of equal costs are one, whatever layers the stages hold.
+func TestIdentity(t *testing.T) {
+	of := func(network string, microBatches int) string {
+		return identity(&model.Problem{Pipeline: &model.Pipeline{MicroBatches: microBatches, Network: network}})
+	}
+	if of("{}", 2) != of(`{"kind":"gpt"}`, 2) || of("{}", 2) == of("{}", 3) {
+		t.Error("the identity of a problem is not that of its costs")
 	}
 }
