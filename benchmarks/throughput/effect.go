@@ -274,6 +274,7 @@ func writePlans(folder string, candidates []*candidate) error {
 
 // printLayers prints what layers took, equal neighbours once.
 func (t *trial) printLayers(w io.Writer) error {
+	fmt.Fprintln(w)
 	last := ""
 	for i := range t.costs.Layers {
 		l := &t.costs.Layers[i]
