@@ -12,9 +12,12 @@ import (
 // diary is a backend that writes down what it is asked for.
 type diary struct{ lines []string }
 
-func (d *diary) Name() string                 { return "diary" }
-func (d *diary) Devices() []pipert.Device     { return fakes(1) }
-func (d *diary) Begin(iteration int) error    { d.lines = append(d.lines, fmt.Sprint(iteration)); return nil }
+func (d *diary) Name() string             { return "diary" }
+func (d *diary) Devices() []pipert.Device { return fakes(1) }
+func (d *diary) Begin(iteration int) error {
+	d.lines = append(d.lines, fmt.Sprint(iteration))
+	return nil
+}
 func (d *diary) Finish() (pipert.Step, error) { return pipert.Step{}, nil }
 func (d *diary) Close() error                 { return nil }
 func (d *diary) Layers() []pipert.LayerCosts  { return nil }

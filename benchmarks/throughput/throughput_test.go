@@ -51,19 +51,20 @@ func TestEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var spans []model.Time
+		var spans []float64 // in microseconds
 		for _, c := range list {
 			timeline, err := model.Evaluate(c.problem, c.plan)
 			if err != nil {
 				t.Fatal(err)
 			}
-			spans = append(spans, model.Measure(c.problem, c.plan, timeline).Makespan)
+			length, _ := c.problem.TimeUnit().Rat(int64(model.Measure(c.problem, c.plan, timeline).Makespan)).Float64()
+			spans = append(spans, length)
 			if held, err := c.need(); err != nil || held > need {
 				t.Errorf("%s: %s holds %d B, the limit is %d; %v", name, c.name, held, need, err)
 			}
 		}
 		if spans[1] > spans[0] || spans[2] >= spans[0] || spans[3] > spans[2] || spans[3] >= spans[1] {
-			t.Errorf("%s: makespans %d, want them to fall from equal layers to the tuned plan", name, spans)
+			t.Errorf("%s: makespans %v us, want them to fall from equal layers to the tuned plan", name, spans)
 		}
 	}
 }
