@@ -38,6 +38,7 @@ type actor struct {
 type instr struct {
 	lower.Instr
 	gang int32 // of a Compute of several devices, else -1
+	work bool  // of a Compute: it counts as work, as in [model.KindInfo]
 }
 
 // What an actor may await beside a message, which counts from 0.
@@ -247,7 +248,11 @@ func (a *actor) compute(r *run, in *instr) bool {
 	if err != nil {
 		return false
 	}
-	a.busy += end - start
+	if in.work {
+		a.busy += end - start
+	} else {
+		a.wait += end - start
+	}
 	if r.locked {
 		a.countPreemption(threadTime()-cpu, end-start)
 	}

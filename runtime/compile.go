@@ -67,10 +67,11 @@ func (b *builder) check(devices []Device) error {
 // compile copies the program of a device and tests its instructions.
 func (b *builder) compile(a *actor) error {
 	for step, in := range b.program.Devices[a.index] {
-		a.code[step] = instr{in, -1}
 		if reason := b.reason(int32(a.index), in); reason != "" {
 			return &ProgramError{a.index, step, reason}
 		}
+		p := b.program.Problem
+		a.code[step] = instr{in, -1, p.Kinds[p.Row(in.Op).Kind].Busy}
 	}
 	return nil
 }

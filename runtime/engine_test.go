@@ -60,7 +60,9 @@ func testTimes(t *testing.T, p *model.Problem, plan *model.Plan, seed uint64) {
 			last, work := model.Time(0), model.Time(0)
 			for _, op := range plan.Order[d] {
 				last = max(last, tl.End(p, op))
-				work += p.Duration(op)
+				if p.Kinds[p.Row(op).Kind].Busy {
+					work += p.Duration(op)
+				}
 			}
 			want := pipert.DeviceRecord{
 				Busy: time.Duration(work) * time.Second, Wait: time.Duration(last-work) * time.Second,

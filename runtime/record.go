@@ -17,8 +17,8 @@ type Record struct {
 // DeviceRecord is the course of one device. Busy + Wait + Overhead is the time from the
 // moment at which all actors were ready to the device's last instruction.
 type DeviceRecord struct {
-	Busy     time.Duration // in operations
-	Wait     time.Duration // for messages and to take them, and for the other devices of a gang
+	Busy     time.Duration // in operations that are work, as in [model.DeviceMetrics]
+	Wait     time.Duration // for messages and to take them, for the other devices of a gang, and in transfers
 	Overhead time.Duration // the rest: the engine's own work
 	Peak     model.Bytes   // largest sum of static and live memory, as the program counts it
 	Live     model.Bytes   // what was taken and not given back; 0 in a right program

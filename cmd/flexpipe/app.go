@@ -69,7 +69,7 @@ func (p *program) app() *cli.App {
 	}
 	for _, c := range app.Commands {
 		c.HideHelpCommand = true
-		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(c.Name, err) }
+		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(c, err) }
 	}
 	return app
 }

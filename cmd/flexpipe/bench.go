@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -22,16 +21,17 @@ var benchDefault = []string{reference, "zb-h1", bySolve}
 
 func (p *program) benchCommand() *cli.Command {
 	flags := append(backendFlags(10),
-		&cli.StringFlag{Name: "schedules", DefaultText: strings.Join(benchDefault, ",") + ", as far as they fit",
-			Usage: "a `LIST` of named schedules (interleaved/2: in 2 chunks), solve, tune, and plan files"},
-		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`, not with those measured in between"},
+		&cli.StringFlag{Name: "schedules", DefaultText: strings.Join(benchDefault, ",") + " if they fit", Usage: "what to compare, a `LIST` as above"},
+		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`"},
 	)
 	return &cli.Command{
 		Name:      "bench",
 		Usage:     "execute several schedules in turn, and compare them",
 		ArgsUsage: "CONFIG",
-		Flags:     append(flags, commonFlags("write the report to this `FILE`", searches)...),
-		Action:    p.bench,
+		Description: "The list has names of schedules (interleaved/2: in two chunks), solve, tune, and plan files\n" +
+			"that end in .json, with commas between them.",
+		Flags:  append(flags, commonFlags("write the report to this `FILE`", searches)...),
+		Action: p.bench,
 	}
 }
 
@@ -57,19 +57,15 @@ func (p *program) benchOptions(c *cli.Context) (o benchOptions, err error) {
 		return o, err
 	}
 	o.json, o.quiet, o.color = c.Bool("json"), c.Bool("quiet"), p.color(c, toStandard(c))
-	o.specs, o.asked = benchDefault, c.IsSet("schedules")
-	if o.asked {
-		o.specs = strings.Split(c.String("schedules"), ",")
-	}
-	for i, spec := range o.specs {
-		if slices.Contains(o.specs[:i], spec) {
-			return o, fmt.Errorf("--schedules: %q stands there twice", spec)
+	if o.specs, o.asked = benchDefault, c.IsSet("schedules"); o.asked {
+		if o.specs, err = specsOf(c.String("schedules")); err != nil {
+			return o, err
 		}
 	}
 	if o.profile != "" && o.name != onCPU {
 		return o, fmt.Errorf("--profile belongs to --backend %s; emulated devices wait for what the configuration says", onCPU)
 	}
-	return o, nil
+	return o, canWrite(c.String("output"))
 }
 
 func (p *program) bench(c *cli.Context) error {
@@ -88,6 +84,9 @@ func (p *program) bench(c *cli.Context) error {
 	if err := p.notInput(c.String("output")); err != nil {
 		return err
 	}
+	if o.name == onCPU && !hasNetwork(cfg) {
+		return errNoNetwork
+	}
 	ctx, stop := p.interruptible(c.Context)
 	defer stop()
 	b, err := p.compare(ctx, cfg, &o)
@@ -102,9 +101,13 @@ func (p *program) bench(c *cli.Context) error {
 	})
 }
 
+// hasNetwork reports whether plans of a configuration know a network.
+func hasNetwork(cfg *config.Config) bool {
+	return cfg.Model != nil || cfg.Profile != nil && cfg.Profile.Network != ""
+}
+
 // comparison is the outcome of bench, in the order of the schedules.
 type comparison struct {
-	cfg  *config.Config
 	rows []*outcome
 }
 
@@ -115,50 +118,50 @@ func (p *program) compare(ctx context.Context, cfg *config.Config, o *benchOptio
 	if err != nil {
 		return nil, err
 	}
-	gauges, err := p.gauges(ctx, cfg, executions, o)
+	costs, gauges, err := p.costsOf(ctx, cfg, executions, o)
 	defer closeAll(gauges)
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(gauges, executions)
-	var contestants []pipert.Contestant
-	for _, e := range all {
-		contestants = append(contestants, e.contestant())
-	}
-	show, done := p.bar(o.quiet, (o.warmup+o.iterations)*len(all))
-	defer done()
-	warm, err := pipert.Compare(ctx, contestants, pipert.Settings{Iterations: o.warmup, Observe: show})
-	if err != nil {
-		return nil, ranBadly(err)
-	}
-	for _, g := range gauges {
-		g.backend.(pipert.Profiler).ResetTimes()
-	}
-	runs, err := pipert.Compare(ctx, contestants, pipert.Settings{First: o.warmup, Iterations: o.iterations, Observe: show})
-	interrupted := errors.Is(err, errInterrupted) && len(runs[len(runs)-1].Records) > 0
-	if err != nil && !interrupted {
-		return nil, ranBadly(err)
-	}
-	costs, err := p.costs(gauges, runs[:len(gauges)], o.profile)
+	t := &trial{executions: slices.Concat(gauges, executions), options: &o.backendOptions}
+	err = t.perform(ctx, p, o.quiet, func() error {
+		for _, g := range gauges {
+			g.profiler().ResetTimes()
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	b := &comparison{cfg: cfg}
-	for i, e := range executions {
-		r := &outcome{execution: e, run: runs[len(gauges)+i], interrupted: interrupted}
-		r.run.Losses = append(warm[len(gauges)+i].Losses, r.run.Losses...)
-		if r.prediction, err = e.predict(costs); err != nil {
+	if costs == nil {
+		if costs, err = gathered(gauges, t.runs[:len(gauges)]); err != nil {
 			return nil, err
 		}
-		b.rows = append(b.rows, r)
+	}
+	b := &comparison{}
+	for i, e := range executions {
+		prediction, err := costs.predict(e)
+		if err != nil {
+			return nil, err
+		}
+		b.rows = append(b.rows, t.outcome(len(gauges)+i, prediction, costs.basis))
 	}
 	return b, nil
 }
 
-func closeAll(executions []*execution) {
-	for _, e := range executions {
-		e.backend.Close()
+// costsOf returns the costs by which executions are predicted, or the gauges that measure them in
+// between: one for each way of recomputation that the executions use. The caller closes these, also
+// after an error.
+func (p *program) costsOf(ctx context.Context, cfg *config.Config, executions []*execution, o *benchOptions) (*predictor, []*execution, error) {
+	switch {
+	case o.name == onEmulated:
+		return &predictor{basis: ownCosts}, nil, nil
+	case o.profile != "":
+		costs, err := p.profiled(o.profile, executions[0])
+		return costs, nil, err
 	}
+	gauges, err := gaugesOf(ctx, cfg, executions, &o.backendOptions)
+	return nil, gauges, err
 }
 
 // base returns the row of the reference, nil if it is not there.
@@ -172,99 +175,31 @@ func (b *comparison) base() *outcome {
 }
 
 // ratios returns how many times as long an iteration of the reference takes as one of r, measured
-// and predicted; false without a reference.
+// and predicted; false without a reference, or where times say nothing about speed.
 func (b *comparison) ratios(r *outcome) (measured, predicted float64, ok bool) {
 	base := b.base()
-	if base == nil {
+	if base == nil || r.functional() {
 		return 0, 0, false
 	}
 	return base.run.Makespans().Median / r.run.Makespans().Median, base.prediction.Seconds() / r.prediction.Seconds(), true
 }
 
-// fidelity returns predicted and measured seconds by row, and the median of the absolute errors.
-func (b *comparison) fidelity() (predicted, measured []float64, deviation float64) {
-	var deviations []float64
+// fidelity says how good predictions are.
+type fidelity struct {
+	deviation float64 // median of the absolute errors
+	tau       float64 // Kendall's
+	regret    float64 // of the plan that is best by prediction
+}
+
+func (b *comparison) fidelity() fidelity {
+	var predicted, measured, deviations []float64
 	for _, r := range b.rows {
 		seconds, e := r.predicted()
 		predicted = append(predicted, seconds)
 		measured = append(measured, r.run.Makespans().Median)
 		deviations = append(deviations, max(e, -e))
 	}
-	return predicted, measured, pipert.NewQuantiles(deviations).Median
-}
-
-// text prints the comparison for people.
-func (b *comparison) text(w io.Writer, o *benchOptions) error {
-	first := b.rows[0]
-	if !o.quiet {
-		fmt.Fprintln(w, outline(first.problem, nil))
-		list := [][2]string{{"backend", first.label()}}
-		if first.trains() {
-			list = append(list, [2]string{"network", networkText(first.blueprint)})
-		}
-		list = append(list, [2]string{"iterations", fmt.Sprintf("%d of each schedule in turn, after %d to warm up", len(first.run.Records), o.warmup)})
-		fields(w, list...)
-		fmt.Fprintln(w)
-	}
-	b.table(w)
-	if o.quiet {
-		return nil
-	}
-	fmt.Fprintln(w)
-	fields(w, b.remarks()...)
-	return nil
-}
-
-// table prints a row for each schedule.
-func (b *comparison) table(w io.Writer) {
-	name := column{name: "schedule", left: true}
-	measured, low, high := column{name: "measured"}, column{name: "p10"}, column{name: "p90"}
-	predicted, off := column{name: "predicted"}, column{name: "error"}
-	ratio, want := column{name: reference + " / it"}, column{name: "predicted"}
-	samples, tokens, peak := column{name: "samples/s"}, column{name: "tokens/s"}, column{name: "peak memory"}
-	for _, r := range b.rows {
-		q := r.run.Makespans()
-		name.add(r.name)
-		measured.add(seconds(q.Median))
-		low.add(seconds(q.P10))
-		high.add(seconds(q.P90))
-		t, deviation := r.predicted()
-		predicted.add(seconds(t))
-		off.add(signed(deviation))
-		if m, p, ok := b.ratios(r); ok {
-			ratio.add(fmt.Sprintf("%.3f", m))
-			want.add(fmt.Sprintf("%.3f", p))
-		}
-		if s, t, ok := r.throughput(); ok {
-			samples.add(figure(s))
-			tokens.add(figure(t))
-		}
-		if j := r.row(); j.PeakMemory != nil {
-			peak.add(bytesText(*j.PeakMemory))
-		}
-	}
-	columns := []column{name, measured, low, high, predicted, off}
-	for _, c := range []column{ratio, want, samples, tokens, peak} {
-		if len(c.cells) == len(b.rows) {
-			columns = append(columns, c)
-		}
-	}
-	printTable(w, columns...)
-}
-
-// remarks says how far predictions can be trusted, and the times.
-func (b *comparison) remarks() [][2]string {
-	predicted, measured, deviation := b.fidelity()
-	text := fmt.Sprintf("median error %.1f %%", 100*deviation)
-	if len(b.rows) > 1 {
-		text += fmt.Sprintf(", Kendall's tau %.2f, regret of the predicted best %.1f %%",
-			pipert.KendallTau(predicted, measured), 100*pipert.Regret(predicted, measured))
-	}
-	list := [][2]string{{"fidelity", text}}
-	if noise := b.rows[0].noise(); noise != "" {
-		list = append(list, [2]string{"machine", noise})
-	}
-	return list
+	return fidelity{pipert.NewQuantiles(deviations).Median, pipert.KendallTau(predicted, measured), pipert.Regret(predicted, measured)}
 }
 
 // benchJSON is the report of bench, version 1.
@@ -278,11 +213,8 @@ type benchJSON struct {
 }
 
 func (b *comparison) json() benchJSON {
-	predicted, measured, deviation := b.fidelity()
-	j := benchJSON{
-		Format: "flexpipe/bench", Version: 1, Rows: []runJSON{}, MedianError: deviation,
-		KendallTau: pipert.KendallTau(predicted, measured), Regret: pipert.Regret(predicted, measured),
-	}
+	f := b.fidelity()
+	j := benchJSON{Format: "flexpipe/bench", Version: 1, Rows: []runJSON{}, MedianError: f.deviation, KendallTau: f.tau, Regret: f.regret}
 	for _, r := range b.rows {
 		row := r.row()
 		if m, p, ok := b.ratios(r); ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -61,6 +62,8 @@ func completions() map[string][]string {
 		"--schedule":  schedules,
 		"--objective": {"makespan", "span"},
 		"--format":    {"ascii", "svg", "trace"},
+		"--backend":   {onCPU, onEmulated},
+		"--schedules": append(slices.Clone(schedules), bySolve, byTune),
 		"completion":  {"bash", "zsh", "fish"},
 	}
 }

@@ -14,12 +14,8 @@ import (
 	"github.com/flexpipe/flexpipe/heuristics"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
-	"github.com/flexpipe/flexpipe/model/network"
-	pipert "github.com/flexpipe/flexpipe/runtime"
 	"github.com/flexpipe/flexpipe/runtime/emulated"
-	"github.com/flexpipe/flexpipe/runtime/profile"
 	"github.com/flexpipe/flexpipe/solve"
-	"github.com/flexpipe/flexpipe/solve/portfolio"
 	"github.com/flexpipe/flexpipe/solve/tune"
 )
 
@@ -28,13 +24,6 @@ const (
 	bySolve = "solve"
 	byTune  = "tune"
 )
-
-// candidate is a plan that bench executes.
-type candidate struct {
-	name    string
-	problem *model.Problem
-	plan    *model.Plan
-}
 
 // contestants makes the plans and opens their backends. Of the default schedules it leaves
 // out those that do not fit. What it has opened it returns also with an error, to be closed.
@@ -49,7 +38,7 @@ func (p *program) contestants(ctx context.Context, cfg *config.Config, o *benchO
 		}
 	}
 	for _, c := range candidates {
-		e, err := newExecution(c.name, c.problem, c.plan, &o.backendOptions)
+		e, err := newExecution(c, &o.backendOptions)
 		if err != nil {
 			return list, fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -62,14 +51,16 @@ func (p *program) contestants(ctx context.Context, cfg *config.Config, o *benchO
 func (p *program) candidates(ctx context.Context, cfg *config.Config, o *benchOptions) (list []*candidate, err error) {
 	for _, spec := range o.specs {
 		c, err := p.candidate(ctx, cfg, spec, o)
-		if err != nil && !o.asked && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			list = append(list, c)
+		case ctx.Err() != nil:
+			return nil, &exitError{exitLimit, errNothingMeasured}
+		case o.asked:
+			return nil, fmt.Errorf("--schedules %s: %w", spec, err)
+		default:
 			p.note(o.quiet, "%s is left out: %v", spec, err)
-			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", spec, err)
-		}
-		list = append(list, c)
 	}
 	if list == nil {
 		return nil, errors.New("no schedule fits; name some with --schedules")
@@ -98,21 +89,47 @@ func (p *program) candidate(ctx context.Context, cfg *config.Config, spec string
 	case spec == bySolve:
 		return p.solvedCandidate(ctx, cfg, o)
 	case filepath.Ext(spec) == ".json":
-		return p.planCandidate(spec)
+		return p.planCandidate(cfg, spec)
 	}
-	name, chunks, listed := strings.Cut(spec, "/")
-	s, err := heuristics.Lookup(name)
+	name, chunks, err := splitSpec(spec)
 	if err != nil {
 		return nil, err
 	}
-	if !listed {
+	s, err := heuristics.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or write %s, %s or a plan file", err, bySolve, byTune)
+	}
+	if chunks == 0 {
 		return namedCandidate(cfg, &s, spec)
 	}
-	v, err := strconv.Atoi(chunks)
-	if err != nil || v < 1 {
-		return nil, fmt.Errorf("%q: after the stroke stands the number of chunks, such as %s/2", spec, name)
+	return namedIn(cfg, &s, spec, chunks)
+}
+
+// splitSpec splits NAME/CHUNKS; without chunks they are 0.
+func splitSpec(spec string) (name string, chunks int, err error) {
+	name, number, given := strings.Cut(spec, "/")
+	if !given {
+		return name, 0, nil
 	}
-	return namedIn(cfg, &s, spec, v)
+	chunks, err = strconv.Atoi(number)
+	if err != nil || chunks < 1 {
+		return "", 0, fmt.Errorf("behind the stroke stands the number of chunks, such as %s/2", name)
+	}
+	return name, chunks, nil
+}
+
+// specsOf splits the list of --schedules.
+func specsOf(list string) ([]string, error) {
+	specs := strings.Split(list, ",")
+	for i, spec := range specs {
+		switch specs[i] = strings.TrimSpace(spec); {
+		case specs[i] == "":
+			return nil, fmt.Errorf("--schedules %q: a name is empty; write names with commas between them, such as %s", list, strings.Join(benchDefault, ","))
+		case slices.Contains(specs[:i], specs[i]):
+			return nil, fmt.Errorf("--schedules: %s stands there twice", specs[i])
+		}
+	}
+	return specs, nil
 }
 
 // namedCandidate builds a named schedule: in two chunks where it does not fit in one.
@@ -147,8 +164,12 @@ func namedIn(cfg *config.Config, s *heuristics.Schedule, name string, chunks int
 
 // found returns what a search has found.
 func found(name string, problem *model.Problem, r *solve.Result) (*candidate, error) {
-	if r.Plan == nil {
+	switch {
+	case r.Plan != nil:
+	case r.Status == solve.Infeasible:
 		return nil, &exitError{exitInfeasible, fmt.Errorf("there is no plan: %s", r.Reason)}
+	default:
+		return nil, &exitError{exitLimit, fmt.Errorf("no plan was found: %s", r.Reason)}
 	}
 	return &candidate{name, problem, r.Plan}, nil
 }
@@ -178,21 +199,26 @@ func tunedCandidate(ctx context.Context, cfg *config.Config, o *benchOptions) (*
 		return nil, tuneRefusal(err)
 	}
 	if len(r.Rows) == 0 {
-		return nil, &exitError{exitInfeasible, fmt.Errorf("tuning found no plan: %s", r.Reason)}
+		return nil, &exitError{exitLimit, fmt.Errorf("tuning found no plan: %s", r.Reason)}
 	}
 	return found(byTune, r.Rows[0].Problem, r.Rows[0].Result)
 }
 
-// space returns what the backend can execute of the space of a configuration.
+// space returns what the backend can execute, and measured costs can predict, of the space of a
+// configuration.
 func (o *benchOptions) space(cfg *config.Config) (s cssr.Space) {
-	if o.name == onCPU && cfg.Model != nil && cfg.Model.HasVocabulary() {
+	if o.name != onCPU || cfg.Model == nil {
+		return s
+	}
+	s.MicroBatchSizes = []int{cfg.Model.MicroBatchSize}
+	if cfg.Model.HasVocabulary() {
 		s.Vocabulary = []string{string(config.VocabularyNone)}
 	}
 	return s
 }
 
-// planCandidate reads a plan file.
-func (p *program) planCandidate(name string) (*candidate, error) {
+// planCandidate reads the plan file of the configuration.
+func (p *program) planCandidate(cfg *config.Config, name string) (*candidate, error) {
 	file, err := p.loadPlan(name)
 	if err != nil {
 		return nil, err
@@ -200,106 +226,16 @@ func (p *program) planCandidate(name string) (*candidate, error) {
 	if v := judge(file); !v.ok() {
 		return nil, &exitError{exitRule, errors.New("the plan breaks rules; flexpipe check explains")}
 	}
+	own, err := cssr.Build(cfg, cssr.Choices{})
+	if err != nil {
+		return nil, err
+	}
+	what, err := otherWork(file.Problem, own)
+	if err != nil {
+		return nil, err
+	}
+	if what != "" {
+		return nil, &placedError{name, fmt.Errorf("this is the plan of another configuration: %s", what)}
+	}
 	return &candidate{name, file.Problem, file.Plan}, nil
-}
-
-// gauges returns executions in which the costs of the layers are measured: none for a backend
-// that knows its durations; else one, with both halves of the backward apart, for each way of
-// recomputation that the executions use.
-func (p *program) gauges(ctx context.Context, cfg *config.Config, executions []*execution, o *benchOptions) (list []*execution, err error) {
-	if o.name != onCPU || o.profile != "" {
-		return nil, nil
-	}
-	for way, used := range recomputations(executions) {
-		if !used {
-			continue
-		}
-		c, err := gauge(ctx, cfg, network.Recompute(way))
-		if err != nil {
-			return list, fmt.Errorf("measuring costs: %w", err)
-		}
-		e, err := newExecution("costs", c.problem, c.plan, &o.backendOptions)
-		if err != nil {
-			return list, fmt.Errorf("measuring costs: %w", err)
-		}
-		list = append(list, e)
-	}
-	return list, nil
-}
-
-// recomputations says which ways of recomputation stages of the executions use.
-func recomputations(executions []*execution) (used [network.NumRecomputes]bool) {
-	for _, e := range executions {
-		for _, stage := range e.blueprint.Stages {
-			used[stage.Recompute] = true
-		}
-	}
-	return used
-}
-
-// gauge returns a plan with both halves of every backward apart, whatever memory it takes.
-func gauge(ctx context.Context, cfg *config.Config, way network.Recompute) (*candidate, error) {
-	split := model.Split
-	problem, err := cssr.Build(withoutLimits(cfg), cssr.Choices{Backward: &split, Recompute: []network.Recompute{way}})
-	if err != nil {
-		return nil, err
-	}
-	if s, err := heuristics.Lookup(reference); err == nil {
-		if plan, err := s.Build(problem); err == nil {
-			return &candidate{"costs", problem, plan}, nil
-		}
-	}
-	limited, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	r, err := portfolio.Solve(limited, problem, portfolio.Options{Mode: portfolio.Heuristic, Seed: 1, Workers: 1})
-	if err != nil {
-		return nil, err
-	}
-	return found("costs", problem, r)
-}
-
-// costs returns the costs of layers that gauges have measured, or those of a profile; nil where
-// there is neither.
-func (p *program) costs(gauges []*execution, runs []*pipert.Run, file string) (*profile.Costs, error) {
-	if file != "" {
-		read, err := p.loadProfile(file)
-		if err != nil {
-			return nil, err
-		}
-		return profile.FromFile(read)
-	}
-	if len(gauges) == 0 {
-		return nil, nil
-	}
-	var measured []profile.Measured
-	for i, g := range gauges {
-		measured = append(measured, profile.Measured{Backend: g.backend.(pipert.Profiler), Hops: pipert.Hops(g.program, runs[i].Records)})
-	}
-	return profile.Gather(measured)
-}
-
-// predict returns what the plan should take by costs, or by its own where they are none.
-func (e *execution) predict(costs *profile.Costs) (*pipert.Prediction, error) {
-	if costs == nil {
-		return pipert.Predict(e.problem, e.plan, e.perTick)
-	}
-	stages, err := costs.Stages(e.blueprint)
-	if err != nil {
-		return nil, err
-	}
-	problem, err := pipert.Retime(e.problem, stages, costs.Latency())
-	if err != nil {
-		return nil, err
-	}
-	return pipert.Predict(problem, e.plan, 1)
-}
-
-// withoutLimits returns a configuration whose devices hold whatever a plan takes.
-func withoutLimits(cfg *config.Config) *config.Config {
-	free := *cfg
-	free.Devices = slices.Clone(cfg.Devices)
-	for d := range free.Devices {
-		free.Devices[d].Limit = nil
-	}
-	return &free
 }

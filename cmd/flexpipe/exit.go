@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/flexpipe/flexpipe/cssr/dsl"
 	"github.com/flexpipe/flexpipe/model/config"
@@ -54,18 +57,33 @@ func (e *placedError) Unwrap() error { return e.err }
 var flagNamed = regexp.MustCompile(`(flag|for|argument:) -([a-z][a-z-]*)`)
 
 // flagError words what the flag package says about a value.
-func flagError(command string, err error) error {
+func flagError(c *cli.Command, err error) error {
+	name := ""
 	text := flagNamed.ReplaceAllStringFunc(err.Error(), func(found string) string {
-		word, name, _ := strings.Cut(found, " -")
+		var word string
+		word, name, _ = strings.Cut(found, " -")
 		return word + " " + dashes(name)
 	})
 	if value, _, invalid := strings.Cut(text, ": "); invalid && strings.HasPrefix(value, "invalid value") {
-		text = value + "; write a whole number"
-		if strings.Contains(value, "--time-limit") {
-			text = value + "; write a duration such as 30s or 5m"
+		text = value + "; write " + wanted(c, name)
+	}
+	return fmt.Errorf("%s: %s", c.Name, text)
+}
+
+// wanted says what a flag of a command takes.
+func wanted(c *cli.Command, flag string) string {
+	for _, f := range c.Flags {
+		if !slices.Contains(f.Names(), flag) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.DurationFlag:
+			return "a duration such as 30s or 5m"
+		case *cli.Float64Flag:
+			return "a number such as 2.5"
 		}
 	}
-	return fmt.Errorf("%s: %s", command, text)
+	return "a whole number"
 }
 
 // report prints an error, and returns the exit code. With JSON, an error that no

@@ -40,8 +40,10 @@ func (p *program) loadConfig(name string, quiet bool) (*config.Config, error) {
 	if (errors.As(err, &wrong) || errors.As(err, &one)) && filepath.Ext(name) == ".star" {
 		return nil, &placedError{name, errors.New("this is a script, no configuration; use flexpipe build")}
 	}
-	if err != nil && isPlan(beginning(name, &input)) {
-		return nil, &placedError{name, errors.New("this is a plan file, no configuration; use flexpipe check or show")}
+	if err != nil {
+		if other := otherFile(beginning(name, &input)); other != nil {
+			return nil, &placedError{name, other}
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -70,8 +72,17 @@ func beginning(name string, input io.Reader) []byte {
 	return head[:n]
 }
 
-// isPlan reports whether the beginning of a file says that it is a plan.
-func isPlan(head []byte) bool { return bytes.Contains(head, []byte(`"flexpipe/plan"`)) }
+// otherFile says what a file is, by its beginning, that is no configuration; nil if that is not
+// known.
+func otherFile(head []byte) error {
+	switch {
+	case bytes.Contains(head, []byte(`"flexpipe/plan"`)):
+		return errors.New("this is a plan file, no configuration; use flexpipe check, show or run")
+	case bytes.Contains(head, []byte(`"flexpipe/profile"`)):
+		return errors.New("this is a profile, no configuration; name it in one, as profile: FILE")
+	}
+	return nil
+}
 
 // inputFS serves the files of the operating system by any path, also one with
 // "..", and standard input as <stdin>. What <stdin> names is relative to the

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -78,6 +80,42 @@ func TestInterruptedCheck(t *testing.T) {
 	}
 	if got := messages.String(); got != "flexpipe: interrupted, the proof is not verified\n" {
 		t.Errorf("the message is %q", got)
+	}
+}
+
+// TestInterruptedWarmUp demands that a signal before anything was measured ends an execution
+// without a report.
+func TestInterruptedWarmUp(t *testing.T) {
+	const config = `{"version": 1, "devices": 2, "micro_batches": 2, "costs": {"forward": 1, "backward_input": 1, "backward_weight": 1}}`
+	dir := t.TempDir()
+	plan, report := filepath.Join(dir, "plan.json"), filepath.Join(dir, "report")
+	runIn(config, "solve", "-", "-q", "-o", plan)
+
+	early := make(chan os.Signal, 1) // a signal before the command listens does not end the test
+	signal.Notify(early, syscall.SIGINT)
+	defer signal.Stop(early)
+	var out, messages bytes.Buffer
+	p := &program{out: &out, err: &messages, env: func(string) string { return "" }, exit: func(int) {}}
+	code := make(chan int, 1)
+	go func() {
+		code <- p.run([]string{"run", plan, "--backend", "emulated", "--dilation", "1", "--warm-up", "1000000", "-o", report})
+	}()
+	for {
+		raise(t, syscall.SIGINT)
+		select {
+		case got := <-code:
+			if got != exitLimit || out.Len() > 0 {
+				t.Errorf("exit code %d, %s%s", got, out.String(), messages.String())
+			}
+			if got := messages.String(); got != "flexpipe: interrupted before every plan had an iteration that was measured\n" {
+				t.Errorf("the message is %q", got)
+			}
+			if _, err := os.Stat(report); err == nil {
+				t.Error("there is a report")
+			}
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 

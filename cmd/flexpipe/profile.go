@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,11 +25,11 @@ func (p *program) profileCommand() *cli.Command {
 		Name:      "profile",
 		Usage:     "measure what the layers and stages of a network take",
 		ArgsUsage: "CONFIG",
-		Description: "The profile serves in a configuration: `profile: FILE` in place of costs, with `model:` beside it in\n" +
-			"place of a cluster, so that tune can move layers.",
+		Description: "The profile serves in a configuration: `profile: FILE` in place of costs, with `model:`\n" +
+			"beside it in place of a cluster, so that tune can move layers.",
 		Flags: slices.Concat(
 			[]cli.Flag{&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "the `NAME` of what to measure: cpu"}},
-			iterationFlags(5), commonFlags("write the profile to this `FILE`", runs)),
+			iterationFlags(3, 1), commonFlags("write the profile to this `FILE`", runs)),
 		Action: p.profile,
 	}
 }
@@ -47,13 +48,16 @@ func (p *program) profile(c *cli.Context) error {
 	}
 	file, quiet := c.String("output"), c.Bool("quiet")
 	if file == standard && c.Bool("json") {
-		return errors.New("--json and -o - both want standard output; they are the same here, leave one out")
+		return errors.New("--json and -o - are the same here; leave one out")
 	}
 	cfg, err := p.loadConfig(name, quiet)
 	if err != nil {
 		return err
 	}
-	if err := p.notInput(file); err != nil {
+	if cfg.Model == nil {
+		return &placedError{displayName(name), errors.New("there is no network to measure; give the configuration a model, with a cluster or a profile for its costs so far")}
+	}
+	if err := errors.Join(p.notInput(file), canWrite(file)); err != nil {
 		return err
 	}
 	ctx, stop := p.interruptible(c.Context)
@@ -87,6 +91,7 @@ func (p *program) reportProfile(m *measurement, asJSON, taken, quiet bool) error
 type measurement struct {
 	*profile.Costs
 	problem *model.Problem
+	parts   []network.Part
 	stages  []profile.StageTimes
 	file    *config.Profile
 	label   string
@@ -95,40 +100,50 @@ type measurement struct {
 // measure executes the network of a configuration with each way of recomputation, all devices at
 // work at once, and once more with one operation at a time.
 func (p *program) measure(ctx context.Context, cfg *config.Config, o *backendOptions, quiet bool) (*measurement, error) {
-	var list []*execution
-	defer func() { closeAll(list) }()
+	t := &trial{options: o}
+	defer func() { closeAll(t.executions) }()
 	for _, way := range ways(cfg) {
-		c, err := gauge(ctx, cfg, way)
+		e, err := newGauge(ctx, cfg, way, o)
 		if err != nil {
 			return nil, err
 		}
-		e, err := newExecution("costs", c.problem, c.plan, o)
-		if err != nil {
-			return nil, err
+		t.executions = append(t.executions, e)
+	}
+	first := t.executions[0]
+	alone, err := newExecution(&candidate{gaugeName + " alone", first.problem, profile.Serial(first.program)}, o)
+	if err != nil {
+		return nil, err
+	}
+	t.executions = append(t.executions, alone)
+	err = t.perform(ctx, p, quiet, func() error {
+		for _, e := range t.executions {
+			e.profiler().ResetTimes()
 		}
-		list = append(list, e)
-	}
-	first := list[0]
-	alone, err := newExecution("alone", first.problem, profile.Serial(first.program), o)
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, alone)
-	runs, err := p.executeAll(ctx, list, o, quiet)
-	if err != nil {
-		return nil, err
-	}
-	m := &measurement{problem: first.problem, label: (&outcome{execution: first}).label()}
-	last := len(list) - 1
-	if m.Costs, err = p.costs(list[:last], runs[:last], ""); err != nil {
-		return nil, err
-	}
-	m.Costs.AddSolo(alone.backend.(pipert.Profiler))
-	m.stages = profile.TimesOfStages(first.problem, runs[0].Records, runs[last].Records)
-	m.file, err = m.Costs.File(first.blueprint, m.stages, map[string]string{
-		"backend": m.label, "cpu": fmt.Sprintf("%s, %s", runtime.GOARCH, model.Plural(runtime.NumCPU(), "core")),
-		"iterations": fmt.Sprint(o.iterations), "created": time.Now().UTC().Format(time.RFC3339), "tool": "flexpipe " + version(),
+		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return t.measurement(map[string]string{
+		"backend": first.label(), "cpu": fmt.Sprintf("%s, %s", runtime.GOARCH, model.Plural(runtime.NumCPU(), "core")),
+		"iterations": fmt.Sprint(len(t.runs[0].Records)), "created": time.Now().UTC().Format(time.RFC3339), "tool": "flexpipe " + version(),
+	})
+}
+
+// measurement returns what a trial has measured whose last execution ran one operation at a time.
+func (t *trial) measurement(provenance map[string]string) (*measurement, error) {
+	first, last := t.executions[0], len(t.executions)-1
+	costs, err := gathered(t.executions[:last], t.runs[:last])
+	if err != nil {
+		return nil, err
+	}
+	costs.costs.AddSolo(t.executions[last].profiler())
+	m := &measurement{Costs: costs.costs, problem: first.problem, label: first.label()}
+	if m.parts, err = first.blueprint.StageParts(); err != nil {
+		return nil, err
+	}
+	m.stages = profile.TimesOfStages(first.problem, t.runs[0].Records, t.runs[last].Records)
+	m.file, err = m.Costs.File(first.blueprint, m.stages, provenance)
 	return m, err
 }
 
@@ -138,26 +153,6 @@ func ways(cfg *config.Config) []network.Recompute {
 		return []network.Recompute{network.RecomputeNone, network.RecomputeFull}
 	}
 	return []network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull}
-}
-
-// executeAll warms executions up and measures them in turn.
-func (p *program) executeAll(ctx context.Context, list []*execution, o *backendOptions, quiet bool) ([]*pipert.Run, error) {
-	var contestants []pipert.Contestant
-	for _, e := range list {
-		contestants = append(contestants, e.contestant())
-	}
-	show, done := p.bar(quiet, (o.warmup+o.iterations)*len(list))
-	defer done()
-	if _, err := pipert.Compare(ctx, contestants, pipert.Settings{Iterations: o.warmup, Observe: show}); err != nil {
-		return nil, ranBadly(err)
-	}
-	for _, e := range list {
-		if b, ok := e.backend.(pipert.Profiler); ok {
-			b.ResetTimes()
-		}
-	}
-	runs, err := pipert.Compare(ctx, contestants, pipert.Settings{First: o.warmup, Iterations: o.iterations, Observe: show})
-	return runs, ranBadly(err)
 }
 
 func (m *measurement) encode(w io.Writer) error {
@@ -172,7 +167,7 @@ func (m *measurement) encode(w io.Writer) error {
 func (m *measurement) text(w io.Writer, quiet bool) error {
 	if !quiet {
 		fmt.Fprintln(w, outline(m.problem, nil))
-		fields(w, [2]string{"backend", m.label}, [2]string{"transfer", m.linkText()})
+		fields(w, [2]string{"backend", m.label}, [2]string{"transfer", m.transferText()})
 		fmt.Fprintln(w)
 		m.stageTable(w)
 		fmt.Fprintln(w)
@@ -181,46 +176,67 @@ func (m *measurement) text(w io.Writer, quiet bool) error {
 	return nil
 }
 
-// linkText says what a message takes.
-func (m *measurement) linkText() string {
-	return fmt.Sprintf("%s from the end of an operation to the start of the next on another device (p10 %s, p90 %s, %d samples)",
-		seconds(m.Hops.Median/1e9), seconds(m.Hops.P10/1e9), seconds(m.Hops.P90/1e9), m.Hops.N)
+// transferText says what a message takes.
+func (m *measurement) transferText() string {
+	q := inSeconds(m.Hops)
+	return fmt.Sprintf("%s from the end of an operation to the start of the next on another device (p10 %s, p90 %s, %s)",
+		seconds(q.Median), seconds(q.P10), seconds(q.P90), model.Plural(q.N, "sample"))
 }
 
 // stageTable prints what the operations of each stage took.
 func (m *measurement) stageTable(w io.Writer) {
-	stage, kind, count := column{name: "stage", left: true}, column{name: "operation", left: true}, column{name: "samples"}
-	median, low, high := column{name: "median"}, column{name: "p10"}, column{name: "p90"}
-	alone, ratio := column{name: "alone"}, column{name: "median / alone"}
+	longest := 0.0
 	for _, s := range m.stages {
 		for _, t := range s.Times {
-			stage.add(fmt.Sprint(s.Stage))
+			longest = max(longest, t.Contended.P90/1e9)
+		}
+	}
+	unit := scaleOf(longest)
+	stage, kind, count := column{name: "stage", left: true}, column{name: "operation", left: true}, column{name: "samples"}
+	median, low, high := unit.column("median"), unit.column("p10"), unit.column("p90")
+	alone, ratio := unit.column("alone"), column{name: "median / alone"}
+	for _, s := range m.stages {
+		for _, t := range s.Times {
+			together, solo := inSeconds(t.Contended), inSeconds(t.Alone)
+			stage.add(strconv.Itoa(s.Stage))
 			kind.add(t.Kind)
-			count.add(fmt.Sprint(t.Contended.N))
-			median.add(seconds(t.Contended.Median / 1e9))
-			low.add(seconds(t.Contended.P10 / 1e9))
-			high.add(seconds(t.Contended.P90 / 1e9))
-			alone.add(seconds(t.Alone.Median / 1e9))
-			ratio.add(fmt.Sprintf("%.2f", t.Contended.Median/t.Alone.Median))
+			count.add(strconv.Itoa(together.N))
+			median.add(unit.text(together.Median))
+			low.add(unit.text(together.P10))
+			high.add(unit.text(together.P90))
+			alone.add(unit.text(solo.Median))
+			ratio.add(fmt.Sprintf("%.2f", together.Median/solo.Median))
 		}
 	}
 	printTable(w, stage, kind, count, median, low, high, alone, ratio)
 }
 
-// layerTable prints what each layer takes, equal neighbours once.
+// layerTable prints what each layer takes.
 func (m *measurement) layerTable(w io.Writer) {
+	none := network.RecomputeNone
+	longest := 0.0
+	for i := range m.Layers {
+		l := &m.Layers[i]
+		longest = max(longest, l.Forward.Median/1e9, l.BackwardInput[none].Median/1e9, l.BackwardWeight.Median/1e9)
+	}
+	unit := scaleOf(longest)
 	name := column{name: "layer", left: true}
-	forward, input, weight := column{name: "forward"}, column{name: "backward input"}, column{name: "backward weight"}
+	forward, input, weight := unit.column("forward"), unit.column("backward input"), unit.column("backward weight")
 	keeps, retained, parameters := column{name: "activation"}, column{name: "retained"}, column{name: "parameters"}
 	for i := range m.Layers {
 		l := &m.Layers[i]
-		name.add(strings.TrimSpace(l.Name))
-		forward.add(seconds(l.Forward.Median / 1e9))
-		input.add(seconds(l.BackwardInput[network.RecomputeNone].Median / 1e9))
-		weight.add(seconds(l.BackwardWeight.Median / 1e9))
+		name.add(m.layerName(l))
+		forward.add(unit.text(l.Forward.Median / 1e9))
+		input.add(unit.text(l.BackwardInput[none].Median / 1e9))
+		weight.add(unit.text(l.BackwardWeight.Median / 1e9))
 		keeps.add(bytesText(l.Activation))
 		retained.add(bytesText(l.Retained))
 		parameters.add(figure(float64(l.Parameters)))
 	}
 	printTable(w, name, forward, input, weight, keeps, retained, parameters)
+}
+
+// layerName names a layer, with its part where there are several.
+func (m *measurement) layerName(l *pipert.LayerCosts) string {
+	return strings.TrimSpace(m.parts[l.Part].Name + " " + l.Name)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/flexpipe/flexpipe/solve/portfolio"
 )
 
-// progressDelay is how long a search runs before it shows progress.
+// progressDelay is how long a search or an execution runs before it shows progress.
 const progressDelay = time.Second
 
 // progress returns a function that shows how a search is getting on, see spin.
@@ -105,7 +105,9 @@ func (p *program) bar(quiet bool, total int) (show func(pipert.Progress), done f
 		}
 		return line
 	}
-	container := mpb.New(mpb.WithOutput(p.err))
+	late := make(chan any)
+	timer := time.AfterFunc(progressDelay, func() { close(late) })
+	container := mpb.New(mpb.WithOutput(p.err), mpb.WithRenderDelay(late))
 	b := container.AddBar(int64(total), mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d iterations ")), mpb.AppendDecorators(decor.Any(text)))
 	show = func(latest pipert.Progress) {
@@ -113,6 +115,7 @@ func (p *program) bar(quiet bool, total int) (show func(pipert.Progress), done f
 		b.Increment()
 	}
 	return show, sync.OnceFunc(func() {
+		timer.Stop()
 		b.Abort(true)
 		container.Wait()
 	})

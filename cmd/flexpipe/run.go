@@ -14,8 +14,8 @@ import (
 
 func (p *program) runCommand() *cli.Command {
 	flags := append(backendFlags(20),
-		&cli.StringFlag{Name: "trace", TakesFile: true, Usage: "write predicted and measured timeline to this `FILE`, for ui.perfetto.dev"},
-		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`, not those of the warm-up"},
+		&cli.StringFlag{Name: "trace", TakesFile: true, Usage: "write the timelines to this `FILE`, for ui.perfetto.dev"},
+		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: fmt.Sprintf("draw the iteration also with --quiet or on more than %d devices", mostLanes)},
 	)
 	return &cli.Command{
@@ -51,10 +51,10 @@ func (p *program) runOptions(c *cli.Context) (o runOptions, err error) {
 		return o, fmt.Errorf("--profile belongs to --backend %s; emulated devices wait for what the plan says", onCPU)
 	case o.trace == standard && toStandard(c):
 		return o, errors.New("--trace - and the report both want standard output; write one of them to a file")
-	case o.trace != "":
-		return o, canWrite(o.trace)
+	case o.trace != "" && sameFile(o.trace, c.String("output")):
+		return o, fmt.Errorf("-o and --trace both want %s; choose another name for one of them", o.trace)
 	}
-	return o, nil
+	return o, errors.Join(canWrite(o.trace), canWrite(c.String("output")))
 }
 
 func (p *program) runPlan(c *cli.Context) error {
@@ -77,6 +77,7 @@ func (p *program) runPlan(c *cli.Context) error {
 	if err := p.notInput(o.trace, c.String("output")); err != nil {
 		return err
 	}
+	p.noteTick(c, &o.backendOptions, file.Problem, o.quiet)
 	ctx, stop := p.interruptible(c.Context)
 	defer stop()
 	r, err := p.execute(ctx, file, &o)
@@ -98,47 +99,47 @@ func (p *program) runPlan(c *cli.Context) error {
 
 // execute warms a plan up, predicts, and measures.
 func (p *program) execute(ctx context.Context, file *model.PlanFile, o *runOptions) (*outcome, error) {
-	e, err := newExecution(nameOf(file), file.Problem, file.Plan, &o.backendOptions)
+	e, err := newExecution(&candidate{nameOf(file), file.Problem, file.Plan}, &o.backendOptions)
 	if err != nil {
 		return nil, err
 	}
 	defer e.backend.Close()
-	show, done := p.bar(o.quiet, o.warmup+o.iterations)
-	defer done()
-	warm, err := pipert.Train(ctx, e.contestant(), pipert.Settings{Iterations: o.warmup, Observe: show})
-	if err != nil {
-		return nil, ranBadly(err)
+	var costs *predictor
+	if o.profile != "" { // before anything runs: it may be wrong
+		if costs, err = p.profiled(o.profile, e); err != nil {
+			return nil, err
+		}
 	}
-	r := &outcome{execution: e}
-	costs, err := p.costs(e.gauge(), []*pipert.Run{warm}, o.profile)
+	t := &trial{executions: []*execution{e}, options: &o.backendOptions}
+	var prediction *pipert.Prediction
+	err = t.perform(ctx, p, o.quiet, func() error {
+		if costs == nil {
+			if costs, err = t.warmCosts(); err != nil {
+				return err
+			}
+		}
+		prediction, err = costs.predict(e)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if r.prediction, err = e.predict(costs); err != nil {
-		return nil, err
-	}
-	r.run, err = pipert.Train(ctx, e.contestant(), pipert.Settings{First: o.warmup, Iterations: o.iterations, Observe: show})
-	if err != nil && !(errors.Is(err, errInterrupted) && len(r.run.Records) > 0) {
-		return nil, ranBadly(err)
-	}
-	r.interrupted = err != nil
-	r.run.Losses = append(warm.Losses, r.run.Losses...)
-	return r, nil
+	return t.outcome(0, prediction, costs.basis), nil
 }
 
-// nameOf says what made a plan.
+// warmCosts returns the costs by which an execution is predicted: those of its warm-up, or where
+// the backend's durations are those of the plan, these.
+func (t *trial) warmCosts() (*predictor, error) {
+	if t.executions[0].perTick > 0 {
+		return &predictor{basis: ownCosts}, nil
+	}
+	return gathered(t.executions, t.warm)
+}
+
+// nameOf names a plan: the schedule, or just a plan that a search has found.
 func nameOf(file *model.PlanFile) string {
 	if file.Provenance.Schedule != "" {
 		return file.Provenance.Schedule
 	}
-	return file.Provenance.Engine
-}
-
-// gauge returns the execution as the one whose warm-up measures costs; none where the plan's own
-// costs are those of the backend.
-func (e *execution) gauge() []*execution {
-	if e.perTick > 0 {
-		return nil
-	}
-	return []*execution{e}
+	return "plan"
 }

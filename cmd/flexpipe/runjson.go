@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
+
 	pipert "github.com/flexpipe/flexpipe/runtime"
 )
 
-// runJSON is the report of run, version 1, and a row of bench. Times are seconds, sizes
-// bytes. What a backend does not know is null.
+// runJSON is the report of run, version 1, and a row of bench. Times are seconds; memory is
+// bytes, or of emulated devices in the plan's own unit. What a backend does not know is null.
 type runJSON struct {
 	Format  string `json:"format,omitempty"` // not in rows of bench
 	Version int    `json:"version,omitempty"`
@@ -21,8 +23,9 @@ type runJSON struct {
 	PredictionError  float64         `json:"prediction_error"`
 	SamplesPerSecond *float64        `json:"samples_per_second"`
 	TokensPerSecond  *float64        `json:"tokens_per_second"`
-	PeakMemory       *int64          `json:"peak_memory"` // of the device with most
-	Losses           []float64       `json:"losses"`      // of all iterations, warm-up included
+	PeakMemory       *json.Number    `json:"peak_memory"` // of the device with most
+	Basis            string          `json:"prediction_basis"`
+	Losses           []float64       `json:"losses"` // of all iterations, warm-up included
 	Preempted        *float64        `json:"preempted_share"`
 	Devices          []ranDeviceJSON `json:"devices"`
 	Operations       []ranRowJSON    `json:"operations"`
@@ -41,16 +44,16 @@ type quantilesJSON struct {
 func toQuantilesJSON(q pipert.Quantiles) quantilesJSON { return quantilesJSON{q.Median, q.P10, q.P90} }
 
 type ranDeviceJSON struct {
-	Device        int     `json:"device"`
-	Name          string  `json:"name"`
-	Stages        []int   `json:"stages"`
-	Busy          float64 `json:"busy_seconds"`
-	Wait          float64 `json:"wait_seconds"`
-	Overhead      float64 `json:"overhead_seconds"`
-	PredictedBusy float64 `json:"predicted_busy_seconds"`
-	PeakMemory    *int64  `json:"peak_memory"`
-	PredictedPeak *int64  `json:"predicted_peak_memory"`
-	LiveMemory    *int64  `json:"live_memory"` // after the iteration, beside what is static
+	Device        int          `json:"device"`
+	Name          string       `json:"name"`
+	Stages        []int        `json:"stages"`
+	Busy          float64      `json:"busy_seconds"`
+	Wait          float64      `json:"wait_seconds"`
+	Overhead      float64      `json:"overhead_seconds"`
+	PredictedBusy float64      `json:"predicted_busy_seconds"`
+	PeakMemory    *json.Number `json:"peak_memory"`
+	PredictedPeak *json.Number `json:"predicted_peak_memory"`
+	LiveMemory    *int64       `json:"live_memory"` // bytes of tensors that the iteration left, beside what is static
 }
 
 type ranRowJSON struct {
@@ -73,17 +76,15 @@ func (r *outcome) json() runJSON {
 func (r *outcome) row() runJSON {
 	predicted, deviation := r.predicted()
 	j := runJSON{
-		Schedule: r.name, Backend: r.backend.Name(), Label: r.label(), Functional: r.functional(),
+		Schedule: r.name, Backend: r.backend.Name(), Label: r.label(), Functional: r.functional(), Basis: r.basis,
 		Iterations: len(r.run.Records), Measured: toQuantilesJSON(r.run.Makespans()), Step: toQuantilesJSON(r.run.StepSeconds()),
 		Predicted: predicted, PredictionError: deviation, Losses: []float64{}, Devices: r.devicesJSON(), Operations: []ranRowJSON{},
 	}
 	if samples, tokens, ok := r.throughput(); ok {
 		j.SamplesPerSecond, j.TokensPerSecond = &samples, &tokens
 	}
-	for _, m := range r.run.Memory {
-		if j.PeakMemory == nil || m.Peak > *j.PeakMemory {
-			j.PeakMemory = &m.Peak
-		}
+	if r.counted() {
+		j.PeakMemory = number(r.prediction.Problem.Pipeline.MemoryUnit, r.highestPeak())
 	}
 	if r.trains() {
 		j.Losses = r.run.Losses
@@ -106,11 +107,14 @@ func (r *outcome) devicesJSON() []ranDeviceJSON {
 		row := ranDeviceJSON{
 			Device: d, Name: r.problem.Pipeline.Devices[d].Name, Stages: append([]int{}, r.problem.StagesOn(d)...),
 			Busy: s.Busy.Seconds(), Wait: s.Wait.Seconds(), Overhead: s.Overhead.Seconds(),
-			PredictedBusy: float64(r.prediction.Metrics.Devices[d].Busy) * r.prediction.PerTick / 1e9,
+			PredictedBusy: r.predictedBusy(d),
+		}
+		if r.counted() {
+			unit := r.prediction.Problem.Pipeline.MemoryUnit
+			row.PeakMemory, row.PredictedPeak = number(unit, r.peak(d)), number(unit, r.predictedPeak(d))
 		}
 		if r.run.Memory != nil {
-			m, want := r.run.Memory[d], r.predictedPeak(d)
-			row.PeakMemory, row.PredictedPeak, row.LiveMemory = &m.Peak, &want, &m.Live
+			row.LiveMemory = &r.run.Memory[d].Live
 		}
 		list = append(list, row)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +28,8 @@ func TestMain(m *testing.M) {
 //	exits CODE command args...      run a command, which must end with that code
 //	interrupted RE command args...  interrupt a command so late that its output matches
 //	json FILE path value            compare a value of a JSON file (or stdout) as it is written
+//	alike FILE FILE path            compare a value of two JSON files as it is written
+//	keys FILE path key...           compare the keys of an object in a JSON file, in any order
 //	untimed FILE NEW                copy a file (or stdout) without measured times and the work of searches
 //
 // The flag -update rewrites the files that cmp compares with.
@@ -48,7 +48,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "interrupted": interrupted, "json": jsonValue, "untimed": untimed,
+			"exits": exits, "interrupted": interrupted, "json": jsonValue, "alike": alike, "keys": keys, "untimed": untimed,
 		},
 	})
 }
@@ -126,21 +126,6 @@ func interruptAfter(ts *testscript.TestScript, patience time.Duration, args []st
 	return stdout.Bytes(), stderr.Bytes(), nil
 }
 
-func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: json FILE path value")
-	}
-	value := json.RawMessage(ts.ReadFile(args[0]))
-	for key := range strings.SplitSeq(args[1], ".") {
-		value = member(ts, value, key)
-	}
-	var compact bytes.Buffer
-	ts.Check(json.Compact(&compact, value))
-	if got := compact.String(); got != args[2] {
-		ts.Fatalf("%s is %s, want %s", args[1], got, args[2])
-	}
-}
-
 var (
 	measured = regexp.MustCompile(`found in  +[0-9.]+(ns|µs|ms|s|m[0-9.]+s)`)
 	searched = regexp.MustCompile(`search      [0-9]+ conflicts?.*`)
@@ -153,23 +138,4 @@ func untimed(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text := withoutTimes(ts.ReadFile(args[0]))
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o666))
-}
-
-// member returns the member of an object, or the element of an array.
-func member(ts *testscript.TestScript, value json.RawMessage, key string) json.RawMessage {
-	if i, err := strconv.Atoi(key); err == nil {
-		var list []json.RawMessage
-		ts.Check(json.Unmarshal(value, &list))
-		if i >= len(list) {
-			ts.Fatalf("no element %d of %d", i, len(list))
-		}
-		return list[i]
-	}
-	var object map[string]json.RawMessage
-	ts.Check(json.Unmarshal(value, &object))
-	inner, ok := object[key]
-	if !ok {
-		ts.Fatalf("no member %q in %s", key, value)
-	}
-	return inner
 }

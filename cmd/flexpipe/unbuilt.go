@@ -9,7 +9,7 @@ import (
 var (
 	unbuiltCommands = []string{"frontier", "import", "export"}
 	// unbuiltFlags lists flags by command.
-	unbuiltFlags = map[string][]string{"solve": {"jitter"}, "show": {"measured"}}
+	unbuiltFlags = map[string][]string{"solve": {"jitter"}, "show": {"measured"}, "run": {"share"}, "profile": {"from-torch"}}
 	// unbuiltWords lists values by flag.
 	unbuiltWords = map[string][]string{"format": {"html"}}
 )

@@ -23,7 +23,8 @@ type TraceOptions struct {
 // between operations that share no device. Counters show the memory of each device,
 // static and live, by the memory model of the problem.
 //
-// Times are microseconds with three decimals, exact to the nanosecond. An arrow leaves
+// Times are microseconds with three decimals, exact to the nanosecond; a fourth one, where
+// there is one, is for viewers that round down. An arrow leaves
 // in the last nanosecond of its producer, because viewers bind its ends to the event
 // that covers their times; where the producer has no such nanosecond before the consumer
 // starts, the arrow is left out, and the metadata count it.

@@ -16,14 +16,17 @@ type laneTracer struct {
 	predicted *TraceLane // what the lane is compared with; nil: nothing
 	arrows    *arrows
 	pid       int
-	tids      []int    // by device
-	looks     []string // by row: what is the same in the events of its operations
-	name      []byte
+	// firstArrow begins the numbers of its arrows; each lane has one for each pair of operations.
+	firstArrow uint64
+	tids       []int    // by device
+	looks      []string // by row: what is the same in the events of its operations
+	name       []byte
 }
 
 func newLaneTracer(t *tracer, index int, lane *TraceLane, tr *track) *laneTracer {
 	t.lost = append(t.lost, 0)
-	l := &laneTracer{tracer: t, track: tr, index: index, lane: lane, arrows: newArrows(lane, tr), pid: t.id()}
+	l := &laneTracer{tracer: t, track: tr, index: index, lane: lane, arrows: newArrows(lane, tr), pid: t.id(), firstArrow: t.pairs}
+	t.pairs += uint64(tr.p.NumOps()) * uint64(tr.p.NumOps())
 	for range tr.orders {
 		l.tids = append(l.tids, t.id())
 	}
@@ -105,8 +108,8 @@ func (l *laneTracer) operation(d int, op model.OpID) {
 	start, end := l.lane.Start[op], l.lane.End[op]
 	l.open("X", l.pid)
 	l.number("tid", int64(l.tids[d]))
-	l.micros("ts", start)
-	l.micros("dur", end-start)
+	l.stamp("ts", start)
+	l.stamp("dur", end-start)
 	l.name = l.p.AppendName(l.name[:0], op)
 	l.key("name")
 	l.buf = appendQuoted(l.buf, l.name)
@@ -152,14 +155,9 @@ func (l *laneTracer) compare(op model.OpID, start, duration int64) {
 func (l *laneTracer) arrow(phase string, from, to model.OpID, tid int, time int64) {
 	l.open(phase, l.pid)
 	l.number("tid", int64(tid))
-	l.micros("ts", time)
-	l.buf = append(l.buf, `,"id":"`...)
-	for i, n := range []int{l.index, int(from), int(to)} {
-		if i > 0 {
-			l.buf = append(l.buf, '.')
-		}
-		l.buf = strconv.AppendInt(l.buf, int64(n), 10)
-	}
+	l.stamp("ts", time)
+	l.buf = append(l.buf, `,"id":"0x`...) // Perfetto takes no other texts than hexadecimal numbers
+	l.buf = strconv.AppendUint(l.buf, l.firstArrow+uint64(from)*uint64(l.p.NumOps())+uint64(to), 16)
 	l.buf = append(l.buf, `","name":"precedence","cat":"precedence"`...)
 	if phase == "f" {
 		l.buf = append(l.buf, `,"bp":"e"`...) // bind to the event that covers the time
@@ -175,7 +173,7 @@ func (l *laneTracer) memory(d int) {
 	held := l.p.Statics[d]
 	at := func(ns int64) {
 		l.open("C", l.pid)
-		l.micros("ts", ns)
+		l.stamp("ts", ns)
 		l.buf = append(l.buf, head...)
 		l.buf = appendAmount(l.buf, unit, held)
 		l.close("}}")

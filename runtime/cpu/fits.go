@@ -26,7 +26,7 @@ func (l *layout) fits(p *model.Problem) error {
 	case slices.ContainsFunc(pl.Devices, func(d model.Device) bool { return d.Engine }):
 		return &UnsupportedError{What: "with engines", Why: "it has devices only", Fix: "leave engines out, or use the emulated backend"}
 	case !p.Identical:
-		return &UnsupportedError{What: "micro-batches of different sizes", Why: "all have the same number of samples", Fix: "leave micro_batch_factors out, or use the emulated backend"}
+		return &UnsupportedError{What: "micro-batches of different sizes", Why: "all have the same number of samples", Fix: "write micro_batches as a count, or use the emulated backend"}
 	}
 	return nil
 }

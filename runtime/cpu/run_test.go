@@ -10,13 +10,17 @@ import (
 
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/modelgen"
+	"github.com/flexpipe/flexpipe/model/network"
 	pipert "github.com/flexpipe/flexpipe/runtime"
 	"github.com/flexpipe/flexpipe/runtime/lower"
 )
 
 // chainOf is a small gpt on a chain of devices, by a random plan.
 func chainOf(t *testing.T, o Options) *training {
-	b := cut(t, gptOf(2), 2)
+	return chainWith(t, cut(t, gptOf(2), 2), o)
+}
+
+func chainWith(t *testing.T, b *network.Blueprint, o Options) *training {
 	p := problemOf(t, b, [][]int{{0, 1}}, 3, model.Split)
 	plan, _ := modelgen.RandomPlan(p, 1)
 	return newTraining(t, p, plan, b, o)
@@ -74,6 +78,32 @@ func TestNonFiniteGradient(t *testing.T) {
 	}
 }
 
+// TestNonFiniteStep: a gradient that is no number after the last operation is an error, and
+// then no stage has made its optimizer step.
+func TestNonFiniteStep(t *testing.T) {
+	tr := chainOf(t, Options{Seed: 1})
+	tr.run(t, 0)
+	last := tr.backend.copies[1][0].parameters
+	last[len(last)-1].grad[0] = float32(math.Inf(-1))
+	var before [][]float32
+	for _, p := range tr.backend.Parameters() {
+		before = append(before, slices.Clone(p.Value))
+	}
+	_, err := tr.backend.Finish()
+	var bad *NonFiniteError
+	if !errors.As(err, &bad) || bad.Stage != 1 || bad.MicroBatch != -1 || !strings.HasPrefix(bad.Tensor, "the gradient of ") {
+		t.Fatalf("an infinite gradient gives %v", err)
+	}
+	for i, p := range tr.backend.Parameters() {
+		if !sameBits(p.Value, before[i]) {
+			t.Errorf("%s of layer %d has changed with a step that failed", p.Name, p.Layer)
+		}
+	}
+	if tr.backend.steps != 1 {
+		t.Errorf("%d steps are counted, want the one that succeeded", tr.backend.steps)
+	}
+}
+
 // TestIterationsStandAlone tests that an iteration finds no gradients of the one before it,
 // and that the loss is the mean of its micro-batches. The optimizer does not change anything.
 func TestIterationsStandAlone(t *testing.T) {
@@ -101,7 +131,9 @@ func TestIterationsStandAlone(t *testing.T) {
 
 // TestTimes tests that every layer is measured once in each kind and micro-batch.
 func TestTimes(t *testing.T) {
-	tr := chainOf(t, Options{Seed: 1, Timed: true})
+	b := cut(t, gptOf(2), 2)
+	b.Stages[1].Recompute = network.RecomputeFull
+	tr := chainWith(t, b, Options{Seed: 1, Timed: true})
 	if tr.run(t, 0); len(tr.backend.Times()) == 0 {
 		t.Fatal("nothing is measured")
 	}
@@ -119,6 +151,24 @@ func TestTimes(t *testing.T) {
 	}
 	if want := 4 * 3 * 3; len(calls) != want || len(tr.backend.Times()) != want {
 		t.Errorf("%d samples of %d calls, want %d", len(tr.backend.Times()), len(calls), want)
+	}
+	// Over both iterations, a layer has the samples of its own stage's recomputation.
+	for i, l := range tr.backend.Layers() {
+		for way, q := range l.BackwardInput {
+			want := 0
+			if network.Recompute(way) == tr.backend.layout.blueprint.Stages[i/2].Recompute {
+				want = 2 * 3
+			}
+			if q.N != want {
+				t.Errorf("layer %d: %d backward inputs with recomputation %v, want %d", i, q.N, network.Recompute(way), want)
+			}
+		}
+		if l.Forward.N != 6 || l.BackwardWeight.N != 6 {
+			t.Errorf("layer %d: %d forwards and %d backward weights, want 6", i, l.Forward.N, l.BackwardWeight.N)
+		}
+	}
+	if tr.backend.ResetTimes(); tr.backend.Layers()[0].Forward.N != 0 {
+		t.Error("times are not forgotten")
 	}
 	if quiet := chainOf(t, Options{Seed: 1}); quiet.run(t, 0).Loss == 0 || quiet.backend.Times() != nil {
 		t.Error("layers are measured without being asked for")

@@ -72,16 +72,19 @@ func (t *trainer) begin(iteration int) {
 }
 
 // finish returns the mean loss, adds up the gradients of the copies and changes the
-// parameters. All sums are in a fixed order: that of micro-batches, that of routes.
+// parameters. All sums are in a fixed order: that of micro-batches, that of routes. With an
+// error no parameter has changed.
 func (t *trainer) finish() (loss float64, err error) {
 	for m := range t.batches {
 		loss += t.loss(m)
 	}
-	t.steps++
 	for s := range t.copies {
 		if err := t.reduce(s); err != nil {
 			return 0, err
 		}
+	}
+	t.steps++
+	for s := range t.copies {
 		for i, c := range t.copies[s] {
 			for j, p := range c.parameters {
 				t.optimizer.step(p, t.states[s][i][j], t.steps)

@@ -30,8 +30,9 @@ type Backend struct {
 	processors int // GOMAXPROCS as it was; 0 if it was not changed
 
 	clock    clock
-	sent     []int64 // by message: when it was sent
+	arrives  []int64 // by message: when it is there
 	latency  []int64 // by message: how long it is under way
+	earlier  map[int32][]earlier
 	timeline *model.Timeline
 	anchor   atomic.Int64 // when the prediction starts; 0: not yet
 }
@@ -63,14 +64,15 @@ func Open(program *lower.Program, o Options) (*Backend, error) {
 			return nil, err
 		}
 	}
-	b.sent, b.latency = make([]int64, len(program.Messages)), make([]int64, len(program.Messages))
+	b.arrives, b.latency = make([]int64, len(program.Messages)), make([]int64, len(program.Messages))
 	for i := range program.Messages {
 		b.latency[i] = b.ticks(latency(p, &program.Messages[i]))
 	}
+	b.findEarlier()
 	delays := localDelays(p)
 	for range p.NumDevices() {
 		d := &device{backend: b, delays: delays}
-		if delays != nil {
+		if delays != nil || b.earlier != nil {
 			d.ended = make([]int64, p.NumOps())
 		}
 		b.devices = append(b.devices, d)
@@ -113,6 +115,42 @@ func latency(p *model.Problem, m *lower.Message) model.Time {
 		}
 	}
 	return longest
+}
+
+// earlier is an operation on the device of a message's producer that the consumer waits for,
+// too, and for longer after its end. No message tells of it: when the producer has ended, it
+// has.
+type earlier struct {
+	op  model.OpID
+	lag int64 // nanoseconds
+}
+
+// findEarlier looks for such operations. Few problems have one. It may list some that come
+// after the producer, or that the plan does not hold: those have not ended when it is sent.
+func (b *Backend) findEarlier() {
+	p := b.program.Problem
+	for i := range b.program.Messages {
+		m := &b.program.Messages[i]
+		row, index := p.RowOf(m.Consumer), p.Index(m.Consumer)
+		for _, pred := range p.Rows[row].Preds {
+			lag := b.ticks(pred.Lag)
+			if lag <= b.latency[i] {
+				continue
+			}
+			for _, r := range []int32{pred.Row, p.Rows[pred.Row].Twin} {
+				if r < 0 || !slices.Contains(p.Rows[r].Devices, m.From) {
+					continue
+				}
+				first, end := p.PredOps(row, index, model.Pred{Row: r})
+				for op := first; op < end; op++ {
+					if b.earlier == nil {
+						b.earlier = map[int32][]earlier{}
+					}
+					b.earlier[int32(i)] = append(b.earlier[int32(i)], earlier{op, lag})
+				}
+			}
+		}
+	}
 }
 
 // localDelays lists, by row, the predecessors on the same device after which an operation

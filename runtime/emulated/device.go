@@ -10,7 +10,7 @@ import (
 type device struct {
 	backend *Backend
 	delays  [][]model.Pred // by row; nil if there are none
-	ended   []int64        // by operation of this device: when it ended; nil without delays
+	ended   []int64        // by operation of this device: when it ended; nil if nobody asks
 	_       [64]byte       // each on a cache line of its own
 }
 
@@ -48,22 +48,28 @@ func (d *device) earliest(op model.OpID) int64 {
 	return at
 }
 
-// Send says when the message leaves.
+// Send says when the message will be there.
 func (d *device) Send(message int) (any, error) {
 	b := d.backend
-	b.sent[message] = b.clock.now()
-	return &b.sent[message], nil
+	at := b.clock.now() + b.latency[message]
+	for _, e := range b.earlier[int32(message)] {
+		if ended := d.ended[e.op]; ended > 0 {
+			at = max(at, ended+e.lag)
+		}
+	}
+	b.arrives[message] = at
+	return &b.arrives[message], nil
 }
 
 // Receive waits for what is left of the way of the message. As it has no context it does so
 // to the end, which is at most the latency of the link.
-func (d *device) Receive(message int, payload any) error {
+func (d *device) Receive(_ int, payload any) error {
 	b := d.backend
-	way := b.latency[message]
-	if way == 0 || b.timeline != nil {
+	at := *payload.(*int64)
+	if b.timeline != nil || at <= b.clock.now() {
 		return nil
 	}
-	return b.clock.waitUntil(context.Background(), *payload.(*int64)+way)
+	return b.clock.waitUntil(context.Background(), at)
 }
 
 // predicted is when an operation ends on the clock if the iteration runs as predicted. The

@@ -28,7 +28,8 @@ type Measured struct {
 // Gather puts together what one network took on several backends, at least one, which may
 // have recomputed in different ways. Of times that several have measured the first counts.
 // Layers of equal sizes that follow each other in a part are taken to cost the same, which
-// makes the medians steadier. It returns an error for a layer that did not run.
+// makes the medians steadier; but not the first of a part, which may have no gradient of its
+// input to compute. It returns an error for a layer that did not run.
 func Gather(list []Measured) (*Costs, error) {
 	c := &Costs{Hops: list[0].Hops, Layers: list[0].Backend.Layers()}
 	for _, m := range list[1:] {
@@ -55,11 +56,13 @@ func (c *Costs) AddSolo(backend pipert.Profiler) {
 	pool(c.Solo)
 }
 
-// pool gives equal layers that follow each other the mean of their quantiles.
+// pool gives equal layers that follow each other the mean of their quantiles. The first layer
+// of a part stays by itself: where it reads data, its backward input has a product less.
 func pool(layers []pipert.LayerCosts) {
 	for first := 0; first < len(layers); {
+		starts := first == 0 || layers[first-1].Part != layers[first].Part
 		end := first + 1
-		for end < len(layers) && alike(&layers[first], &layers[end]) {
+		for !starts && end < len(layers) && alike(&layers[first], &layers[end]) {
 			end++
 		}
 		run := layers[first:end]
@@ -128,16 +131,31 @@ func (c *Costs) Stages(b *network.Blueprint) ([]pipert.StageCosts, error) {
 	return costs, nil
 }
 
-// covers tests that all ways of recomputation of a blueprint have been measured.
+// covers tests that each layer that is there has been measured with the recomputation of its
+// stage in a blueprint.
 func (c *Costs) covers(b *network.Blueprint) error {
 	for _, slice := range b.Stages {
-		for i := range c.Layers {
-			if c.Layers[i].BackwardInput[slice.Recompute].N == 0 {
-				return fmt.Errorf("recomputation %s of layer %s has not been measured", slice.Recompute, c.Layers[i].Name)
+		layers := c.ofPart(slice.Part)
+		for i := slice.First; i < min(slice.End, len(layers)); i++ {
+			if layers[i].BackwardInput[slice.Recompute].N == 0 {
+				return fmt.Errorf("recomputation %s of layer %s has not been measured", slice.Recompute, layers[i].Name)
 			}
 		}
 	}
 	return nil
+}
+
+// ofPart returns the layers of a part.
+func (c *Costs) ofPart(part int) []pipert.LayerCosts {
+	first := 0
+	for first < len(c.Layers) && c.Layers[first].Part < part {
+		first++
+	}
+	end := first
+	for end < len(c.Layers) && c.Layers[end].Part == part {
+		end++
+	}
+	return c.Layers[first:end]
 }
 
 // network returns the network of a blueprint with the measured layers, and how the blueprint

@@ -81,6 +81,48 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// TestPool: the first layer of a part, which may have no gradient of its input, and layers of
+// other parts are not taken to cost what their equals do.
+func TestPool(t *testing.T) {
+	var list []pipert.LayerCosts
+	for i, part := range []int{0, 0, 0, 1, 1, 1} {
+		l := pipert.LayerCosts{Part: part, Forward: times(1, float64(10*i)), Activation: 8}
+		l.BackwardInput[network.RecomputeNone] = times(2, float64(100*i))
+		list = append(list, l)
+	}
+	pool(list)
+	for i, want := range []float64{0, 15, 15, 30, 45, 45} {
+		if l := &list[i]; l.Forward.Median != want || l.BackwardInput[network.RecomputeNone].Median != 10*want {
+			t.Errorf("layer %d: forward %v, backward input %v, want %v and ten times that", i, l.Forward.Median, l.BackwardInput[network.RecomputeNone].Median, want)
+		}
+	}
+}
+
+// TestStagesOfOneRun: a run whose stages recompute in different ways measures each layer in the
+// way of its stage, which is all that its own prediction needs.
+func TestStagesOfOneRun(t *testing.T) {
+	run := layers()
+	for i, way := range []network.Recompute{network.RecomputeNone, network.RecomputeNone, network.RecomputeFull, network.RecomputeFull} {
+		run[i].BackwardInput[way] = times(4, float64(100*i))
+	}
+	run[1].Activation, run[1].Retained = 1001, 901 // another size than block 1
+	c, err := Gather([]Measured{{Backend: &fake{run}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Stages(small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[0].BackwardInput != 0+100 || got[1].BackwardInput != 200+300 {
+		t.Errorf("backward inputs %v and %v, want 100 and 500", got[0].BackwardInput, got[1].BackwardInput)
+	}
+	// Block 1 keeps its input only, the head all.
+	if got[1].Activation != 96+3000 {
+		t.Errorf("activation %d of the stage that recomputes", got[1].Activation)
+	}
+}
+
 func TestStagesRefusals(t *testing.T) {
 	selective, wide := small(), small()
 	selective.Stages[0].Recompute = network.RecomputeSelective
@@ -120,6 +162,10 @@ func TestFile(t *testing.T) {
 	}
 	if got := read.Stages[1].Durations.Forward; got.Median.String() != "620" || got.Alone.String() != "600" || got.P90.String() != "622" || got.Samples != 8 {
 		t.Errorf("forward of stage 1: %+v", got)
+	}
+	// What a stage holds all the time is its parameters and its work space.
+	if got := read.Stages[0].Memory; got.Static.String() != "12338" || got.Activation.String() != "1000" || got.FreedByBackwardInput.String() != "4" || got.FreedByBackwardWeight.String() != "996" {
+		t.Errorf("memory of stage 0: %+v", got)
 	}
 	// Full recomputation is retimed as backward input and the forward that it repeats.
 	if got := read.Layers[1]; got.Durations.RecomputeFull.Median.String() != "20" || *got.Memory.Full != 96 || got.Memory.Selective != nil {

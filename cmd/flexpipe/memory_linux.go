@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// availableMemory returns how many bytes this process can still take, false if that is not
+// known: what Linux calls available, within the limit of the control group.
+func availableMemory() (n int64, known bool) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, false
+	}
+	if n, known = memAvailable(text); !known {
+		return 0, false
+	}
+	limit, errLimit := numberIn("/sys/fs/cgroup/memory.max")
+	used, errUsed := numberIn("/sys/fs/cgroup/memory.current")
+	if errLimit == nil && errUsed == nil {
+		n = min(n, max(0, limit-used))
+	}
+	return n, true
+}
+
+// memAvailable finds the line "MemAvailable: N kB".
+func memAvailable(meminfo []byte) (n int64, known bool) {
+	for line := range bytes.Lines(meminfo) {
+		if fields := bytes.Fields(line); len(fields) >= 2 && string(fields[0]) == "MemAvailable:" {
+			n, err := strconv.ParseInt(string(fields[1]), 10, 64)
+			return n << 10, err == nil
+		}
+	}
+	return 0, false
+}
+
+// numberIn returns the number that a file holds; "max" is none.
+func numberIn(name string) (int64, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+}
