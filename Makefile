@@ -42,7 +42,7 @@ REPORT = $(GO) run ./internal/testreport -require "$$FLEXPIPE_REQUIRE" $(if $(V)
 .PHONY: help build demo test unit race clp openblas lint fmt vet nocgo staticcheck bench fuzz differential peers bench-solve bench-headline bench-throughput bench-fidelity bench-effect clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 build: ## build bin/flexpipe (pure Go)
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/flexpipe ./cmd/flexpipe
