@@ -39,10 +39,10 @@ endef
 
 REPORT = $(GO) run ./internal/testreport -require "$$FLEXPIPE_REQUIRE" $(if $(V),-v)
 
-.PHONY: help build demo test unit race clp openblas lint fmt vet nocgo staticcheck bench fuzz differential peers bench-solve bench-headline clean
+.PHONY: help build demo test unit race clp openblas lint fmt vet nocgo staticcheck bench fuzz differential peers bench-solve bench-headline bench-throughput bench-fidelity bench-effect clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | awk -F'\t' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 build: ## build bin/flexpipe (pure Go)
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/flexpipe ./cmd/flexpipe
@@ -134,6 +134,19 @@ bench-solve: $(if $(PEERS),bin/peers/ready) ## measure the exact engines on the 
 
 bench-headline: ## compare plans with those of other planners on uneven networks (about 20 minutes)
 	$(GO) run ./benchmarks/headline -limit $(LIMIT) -workers $(WORKERS) -filter '$(FILTER)'
+
+bench-throughput: ## train by several schedules in turn, in the format of benchstat
+	$(GO) test -run '^$$' -bench . -benchtime 10x ./benchmarks/throughput
+
+bench-fidelity: ## how well iterations are predicted, measured on this machine (about 4 minutes)
+	@mkdir -p bin
+	$(GO) run ./benchmarks/throughput -study fidelity | tee bin/fidelity.txt
+	@mv bin/fidelity.txt benchmarks/results/fidelity.txt
+
+bench-effect: ## what planning gains on networks with a large head, measured on this machine (about 4 minutes)
+	@mkdir -p bin
+	$(GO) run ./benchmarks/throughput -study effect -files bin/effect | tee bin/effect.txt
+	@mv bin/effect.txt benchmarks/results/effect.txt
 
 clean: ## remove what the targets built
 	rm -rf bin

@@ -116,7 +116,7 @@ func effectWaited(ctx context.Context, o *options, name string, w io.Writer) err
 }
 
 // shortestOperation is how long the shortest forward of [evenly] lasts on devices that wait.
-const shortestOperation = 5 * time.Millisecond
+const shortestOperation = 10 * time.Millisecond
 
 // leastForward returns the shortest forward of a problem, in ticks.
 func leastForward(p *model.Problem) (least model.Time) {
@@ -274,6 +274,7 @@ func writePlans(folder string, candidates []*candidate) error {
 
 // printLayers prints what layers took, equal neighbours once.
 func (t *trial) printLayers(w io.Writer) error {
+	fmt.Fprintln(w)
 	last := ""
 	for i := range t.costs.Layers {
 		l := &t.costs.Layers[i]

@@ -68,10 +68,10 @@ func parse(args []string) (*options, error) {
 	flags := flag.NewFlagSet("throughput", flag.ExitOnError)
 	flags.StringVar(&o.study, "study", "fidelity", "`STUDY` to make: fidelity or effect")
 	flags.StringVar(&o.files, "files", "", "write configurations, profiles and plans to this `FOLDER`")
-	flags.IntVar(&o.iterations, "iterations", 12, "measure `N` iterations of each plan")
+	flags.IntVar(&o.iterations, "iterations", 10, "measure `N` iterations of each plan")
 	flags.IntVar(&o.warmup, "warm-up", 2, "before `N` that are not measured")
 	flags.IntVar(&o.trained, "trained", 100, "train `N` iterations to see the loss fall")
-	flags.DurationVar(&o.limit, "limit", 10*time.Second, "time limit of a search for a plan")
+	flags.DurationVar(&o.limit, "limit", 5*time.Second, "time limit of a search for a plan")
 	flags.IntVar(&o.workers, "workers", 2, "threads of a search")
 	flags.Uint64Var(&o.search.seed, "seed", 1, "seed of searches, parameters and data")
 	if err := flags.Parse(args); err != nil {

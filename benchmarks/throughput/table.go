@@ -50,7 +50,7 @@ func (t *trial) printFidelity(w io.Writer) {
 	for _, e := range t.kindErrors() {
 		kinds = append(kinds, fmt.Sprintf("%s %s", e.kind, signed(e.bias)))
 	}
-	fmt.Fprintf(w, "operations: %s, median of each stage\n", strings.Join(kinds, ", "))
+	fmt.Fprintf(w, "operations: %s\n", strings.Join(kinds, ", "))
 }
 
 // printMemory says whether devices held what was predicted.

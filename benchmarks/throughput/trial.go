@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flexpipe/flexpipe/model/config"
@@ -261,21 +262,25 @@ type kindError struct {
 	bias float64 // (predicted - measured) / measured, of all time in them
 }
 
-// kindErrors returns the errors by kind, over all operations of a trial, by medians and by means.
+// kindErrors returns the errors by kind, over all plans of a trial. Measured is what an iteration
+// spends in the kind, the median over iterations.
 func (t *trial) kindErrors() (list []kindError) {
 	want, got := map[string]float64{}, map[string]float64{}
 	var kinds []string
 	for _, o := range t.rows {
+		spent := map[string][]float64{} // by kind and record
 		for row := range o.problem.Rows {
 			kind := o.problem.Kinds[o.problem.Rows[row].Kind].Name
-			count := float64(o.problem.Count(row))
-			if _, known := want[kind]; !known {
+			if !slices.Contains(kinds, kind) {
 				kinds = append(kinds, kind)
 			}
-			if q := pipert.RowTimes(o.problem, o.run.Records)[row]; q.N > 0 {
-				want[kind] += count * o.prediction.RowNanoseconds(row)
-				got[kind] += count * q.Median
+			if spent[kind] == nil {
+				spent[kind] = make([]float64, len(o.run.Records))
 			}
+			want[kind] += float64(o.add(row, spent[kind])) * o.prediction.RowNanoseconds(row)
+		}
+		for kind, samples := range spent {
+			got[kind] += pipert.NewQuantiles(samples).Median
 		}
 	}
 	for _, kind := range kinds {
@@ -284,4 +289,22 @@ func (t *trial) kindErrors() (list []kindError) {
 		}
 	}
 	return list
+}
+
+// add adds what the operations of a row took to spent, by record in nanoseconds, and returns how
+// many of them the plan holds.
+func (o *outcome) add(row int, spent []float64) (operations int) {
+	first := int(o.problem.Base(row))
+	for i, r := range o.run.Records {
+		for op := first; op < first+o.problem.Count(row); op++ {
+			if r.Start[op] < 0 {
+				continue
+			}
+			spent[i] += float64(r.End[op] - r.Start[op])
+			if i == 0 {
+				operations++
+			}
+		}
+	}
+	return operations
 }
