@@ -24,8 +24,8 @@ type Stage struct {
 	// Static is the bytes of parameters, gradients and optimizer state.
 	Static int64
 	// Workspace is the bytes that its largest layer needs for the moment beyond all of
-	// the above, to recompute and as scratch. A device runs one operation at a time, so that the largest
-	// of its stages is enough; counted like Static it is on the safe side.
+	// the above, to recompute and as scratch. A device runs one operation at a time, so
+	// that the largest of its stages is enough; counted like Static it is on the safe side.
 	Workspace int64
 
 	// Output is the bytes sent to the next stage, and received back as their

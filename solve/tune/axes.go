@@ -350,8 +350,9 @@ func vocabularyOf(cfg *config.Config) []string {
 // sizesOf lists micro-batch sizes that divide the batch of an iteration: that of
 // the configuration, halves and doubles.
 //
-// Layers that were measured are known at their size only. A contrastive loss compares the samples of a micro-batch, so its size is a part of what
-// is trained and not the tuner's to change unasked.
+// Layers that were measured are known at their size only. A contrastive loss compares the
+// samples of a micro-batch, so its size is a part of what is trained and not the tuner's to
+// change unasked.
 func sizesOf(cfg *config.Config) []int {
 	size := cfg.Model.MicroBatchSize
 	sizes := []int{size}
