@@ -39,14 +39,14 @@ func (p *program) benchCommand() *cli.Command {
 type benchOptions struct {
 	backendOptions
 	search
-	specs        []string
-	asked        bool // by the user
-	profile      string
-	json         bool
-	quiet, color bool
+	specs   []string
+	asked   bool // by the user
+	profile string
+	json    bool
+	quiet   bool
 }
 
-func (p *program) benchOptions(c *cli.Context) (o benchOptions, err error) {
+func benchOptionsOf(c *cli.Context) (o benchOptions, err error) {
 	if o.backendOptions, err = backendOf(c); err != nil {
 		return o, err
 	}
@@ -56,7 +56,7 @@ func (p *program) benchOptions(c *cli.Context) (o benchOptions, err error) {
 	if o.profile, err = fileOf(c, "profile"); err != nil {
 		return o, err
 	}
-	o.json, o.quiet, o.color = c.Bool("json"), c.Bool("quiet"), p.color(c, toStandard(c))
+	o.json, o.quiet = c.Bool("json"), c.Bool("quiet")
 	if o.specs, o.asked = benchDefault, c.IsSet("schedules"); o.asked {
 		if o.specs, err = specsOf(c.String("schedules")); err != nil {
 			return o, err
@@ -73,7 +73,7 @@ func (p *program) bench(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.benchOptions(c)
+	o, err := benchOptionsOf(c)
 	if err != nil {
 		return err
 	}
