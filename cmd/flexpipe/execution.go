@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/flexpipe/flexpipe/model"
@@ -55,7 +56,7 @@ func newExecution(c *candidate, o *backendOptions) (*execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.engine, err = pipert.NewEngine(e.program, e.backend.Devices(), pipert.Options{Stall: e.stall(o), LockThreads: true})
+	e.engine, err = pipert.NewEngine(e.program, e.backend.Devices(), pipert.Options{Stall: e.stall(o), LockThreads: o.name == onCPU})
 	if err != nil {
 		return nil, errors.Join(err, e.backend.Close())
 	}
@@ -109,7 +110,10 @@ func (e *execution) stall(o *backendOptions) time.Duration {
 	if o.stall > 0 {
 		return o.stall
 	}
-	longest := model.Time(0)
+	longest := e.problem.Pipeline.Latency
+	for _, link := range e.problem.Pipeline.Links {
+		longest = max(longest, link.Latency)
+	}
 	for row := range e.problem.Rows {
 		longest = max(longest, e.problem.Rows[row].Duration)
 	}
@@ -141,9 +145,10 @@ func (e *execution) label() string {
 	return fmt.Sprintf("%s, %s on %s", e.backend.Name(), actors, cores)
 }
 
-// closeAll closes the backends of executions.
+// closeAll closes the backends of executions, the last one first: each gives the process the number
+// of processors back that it found.
 func closeAll(executions []*execution) {
-	for _, e := range executions {
+	for _, e := range slices.Backward(executions) {
 		e.backend.Close()
 	}
 }

@@ -142,9 +142,28 @@ func (t *trial) measurement(provenance map[string]string) (*measurement, error) 
 	if m.parts, err = first.blueprint.StageParts(); err != nil {
 		return nil, err
 	}
+	if err := t.checkMemory(costs, last); err != nil {
+		return nil, err
+	}
 	m.stages = profile.TimesOfStages(first.problem, t.runs[0].Records, t.runs[last].Records)
 	m.file, err = m.Costs.File(first.blueprint, m.stages, provenance)
 	return m, err
+}
+
+// checkMemory compares what the allocator counted in the first executions with the sizes of layers
+// that the profile will hold.
+func (t *trial) checkMemory(costs *predictor, executions int) error {
+	for i, e := range t.executions[:executions] {
+		prediction, err := costs.predict(e)
+		if err != nil {
+			return err
+		}
+		for _, m := range prediction.MemoryDeviations(t.runs[i].Memory) {
+			return &exitError{exitFailure, fmt.Errorf("%s held %s at most, and %s after an iteration, where its layers account for %s: this is a fault of flexpipe",
+				e.problem.DeviceName(m.Device), bytesText(m.Measured), bytesText(m.Live), bytesText(m.Predicted))}
+		}
+	}
+	return nil
 }
 
 // ways returns the ways of recomputation that change something in the network.

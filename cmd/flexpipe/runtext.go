@@ -135,7 +135,7 @@ func (r *outcome) deviceTable(w io.Writer) {
 	unit := scaleOf(longestShare(shares))
 	device, stages := column{name: "device", left: true}, column{name: "stages", left: true}
 	busy, want, wait, overhead := unit.column("busy"), unit.column("predicted"), unit.column("waiting"), unit.column("overhead")
-	peak, planned, static := column{name: "peak memory"}, column{name: "predicted"}, column{name: "static"}
+	peak, planned, scratch := column{name: "peak memory"}, column{name: "predicted"}, column{name: "scratch"}
 	for d, s := range shares[:min(len(shares), mostRows)] {
 		device.add(deviceName(r.problem, d))
 		stages.add(stagesOf(r.problem, d, r.problem.StagesOn(d)))
@@ -146,7 +146,7 @@ func (r *outcome) deviceTable(w io.Writer) {
 		peak.add(r.bytes(r.peak(d)))
 		planned.add(r.bytes(r.predictedPeak(d)))
 		if r.run.Memory != nil {
-			static.add(bytesText(r.run.Memory[d].Static + r.run.Memory[d].Work))
+			scratch.add(bytesText(r.run.Memory[d].Work))
 		}
 	}
 	columns := []column{device, stages, busy}
@@ -158,7 +158,7 @@ func (r *outcome) deviceTable(w io.Writer) {
 		columns = append(columns, peak, planned)
 	}
 	if r.run.Memory != nil {
-		columns = append(columns, static)
+		columns = append(columns, scratch)
 	}
 	printTable(w, columns...)
 	if more := len(shares) - mostRows; more > 0 {
