@@ -41,5 +41,41 @@ func Regret(predicted, measured []float64) float64 {
 			chosen = i
 		}
 	}
+	if best == 0 {
+		return 0
+	}
 	return measured[chosen]/best - 1
+}
+
+// Fidelity says how far predictions of several runs can be trusted.
+type Fidelity struct {
+	Median, Worst float64 // of the absolute values of [PredictionError]
+	Tau           float64 // [KendallTau]
+	Regret        float64 // [Regret]
+}
+
+// NewFidelity compares predictions with the medians of the runs that they are of, at least one.
+func NewFidelity(predictions []*Prediction, runs []*Run) Fidelity {
+	var predicted, measured, errors []float64
+	var f Fidelity
+	for i, p := range predictions {
+		want, got := p.Seconds(), runs[i].Makespans().Median
+		e := PredictionError(want, got)
+		predicted, measured, errors = append(predicted, want), append(measured, got), append(errors, max(e, -e))
+		f.Worst = max(f.Worst, e, -e)
+	}
+	f.Median, f.Tau, f.Regret = NewQuantiles(errors).Median, KendallTau(predicted, measured), Regret(predicted, measured)
+	return f
+}
+
+// Ratio returns how many times as long an iteration of base takes as the one of r that ran beside
+// it, see [Compare]. Iterations of no length, and those that only one of the two has, do not count.
+func Ratio(base, r *Run) Quantiles {
+	var samples []float64
+	for i := range min(len(base.Records), len(r.Records)) {
+		if t := r.Records[i].Makespan; t > 0 {
+			samples = append(samples, float64(base.Records[i].Makespan)/float64(t))
+		}
+	}
+	return NewQuantiles(samples)
 }

@@ -27,9 +27,18 @@ func Predict(p *model.Problem, plan *model.Plan, perTick float64) (*Prediction, 
 // Seconds returns the predicted time from the first start of an operation to the last end.
 func (p *Prediction) Seconds() float64 { return float64(p.Metrics.Makespan) * p.PerTick / 1e9 }
 
-// RowNanoseconds returns what an operation of a row should take.
+// RowNanoseconds returns what an operation of a row should take: the median, where the factors of
+// micro-batches make them different.
 func (p *Prediction) RowNanoseconds(row int) float64 {
-	return float64(p.Problem.Rows[row].Duration) * p.PerTick
+	count := p.Problem.Count(row)
+	if p.Problem.Pipeline.Factors == nil {
+		count = 1
+	}
+	samples := make([]float64, count)
+	for i := range samples {
+		samples[i] = float64(p.Problem.DurationIn(row, i)) * p.PerTick
+	}
+	return NewQuantiles(samples).Median
 }
 
 // MemoryDeviation is a device that did not hold what was predicted, in bytes.

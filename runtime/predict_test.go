@@ -32,6 +32,13 @@ func TestPrediction(t *testing.T) {
 	if ns := got.RowNanoseconds(rowOf(p, 1, model.Forward)); ns != 1000 {
 		t.Errorf("a forward takes %v ns, want 1000", ns)
 	}
+	uneven := pair()
+	uneven.Factors, uneven.FactorScale = []int64{1, 3, 4}, 1
+	if scaled, err := model.Compile(uneven); err != nil {
+		t.Error(err)
+	} else if ns := (&Prediction{Problem: scaled, PerTick: 10}).RowNanoseconds(rowOf(scaled, 1, model.Forward)); ns != 30 {
+		t.Errorf("a forward of uneven micro-batches takes %v ns, want 30, the median", ns)
+	}
 	want := []MemoryDeviation{{1, 2, 3, 0}, {2, 2, 2, 1}}
 	got.Metrics.Devices = append(got.Metrics.Devices, got.Metrics.Devices[0])
 	if list := got.MemoryDeviations([]Memory{{Peak: 2}, {Peak: 3}, {Peak: 2, Live: 1}}); !reflect.DeepEqual(list, want) {
