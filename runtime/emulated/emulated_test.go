@@ -252,3 +252,18 @@ func TestAnchoredLabel(t *testing.T) {
 		t.Errorf("label %q, want %q", b.Label(), want)
 	}
 }
+
+// TestDilationIsBounded has one operation of a nanosecond among long ones: 5 ms for it would keep
+// the device at work for a day.
+func TestDilationIsBounded(t *testing.T) {
+	pl := modelgen.Pipeline(modelgen.Spec{Devices: 1, MicroBatches: 1, F: []model.Time{1}, I: []model.Time{1_999_999}, W: []model.Time{2_000_000}})
+	pl.TimeUnit = model.Unit{Name: "ns", Multiplier: 5, Divisor: 1}
+	p, err := model.Compile(pl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, _ := modelgen.RandomPlan(p, 1)
+	if got, err := emulated.SuggestDilation(p, plan, 0); err != nil || got != 500 { // 20 ms · 500 = 10 s
+		t.Errorf("suggests %v, error %v, want 500", got, err)
+	}
+}

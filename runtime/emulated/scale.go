@@ -35,25 +35,35 @@ func Scale(p *model.Problem, tick time.Duration, dilation float64) (perTick floa
 // small.
 const leastOperation = 5 * time.Millisecond
 
+// longestIteration is how long a dilation may make the busiest device work: nobody waits hours for
+// the sake of one short operation.
+const longestIteration = 10 * time.Second
+
 // SuggestDilation returns the least whole dilation, at least 1, with which the shortest
-// operation of the program that takes any time lasts 5 ms. Shorter operations run as well,
-// but their messages then take a larger part of the time. Errors as for [Scale].
-// Cost O(operations).
+// operation of the program that takes any time lasts 5 ms, but none that keeps a device at work
+// for more than 10 seconds. Shorter operations run as well, but their messages then take a larger
+// part of the time. Errors as for [Scale]. Cost O(operations).
 func SuggestDilation(p *model.Problem, plan *model.Plan, tick time.Duration) (float64, error) {
 	perTick, err := Scale(p, tick, 1)
 	if err != nil {
 		return 0, err
 	}
-	shortest := model.Time(0)
+	shortest, busiest := model.Time(0), model.Time(0)
 	for _, order := range plan.Order {
+		busy := model.Time(0)
 		for _, op := range order {
-			if d := p.Duration(op); d > 0 && (shortest == 0 || d < shortest) {
+			d := p.Duration(op)
+			busy += d
+			if d > 0 && (shortest == 0 || d < shortest) {
 				shortest = d
 			}
 		}
+		busiest = max(busiest, busy)
 	}
 	if shortest == 0 {
 		return 1, nil
 	}
-	return max(1, math.Ceil(float64(leastOperation)/(float64(shortest)*perTick))), nil
+	enough := math.Ceil(float64(leastOperation) / (float64(shortest) * perTick))
+	most := math.Floor(float64(longestIteration) / (float64(busiest) * perTick))
+	return max(1, min(enough, most)), nil
 }
