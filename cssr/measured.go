@@ -72,19 +72,19 @@ func measuredOf(p *config.Profile, net network.Network) network.Measured {
 			BackwardInput:  p.Nanoseconds(l.Durations.BackwardInput),
 			BackwardWeight: p.Nanoseconds(l.Durations.BackwardWeight),
 			Activation:     l.Memory.Activation, Retained: l.Memory.Retained, Work: l.Memory.Work,
-			Selective: checkpointOf(p, l.Durations.RecomputeSelective, l.Memory.Selective),
-			Full:      checkpointOf(p, l.Durations.RecomputeFull, l.Memory.Full),
+			Selective: checkpointOf(p, l.Durations.RecomputeSelective, l.Memory.Selective, l.Memory.SelectiveWork),
+			Full:      checkpointOf(p, l.Durations.RecomputeFull, l.Memory.Full, l.Memory.FullWork),
 		}
 	}
 	return m
 }
 
 // checkpointOf returns a measured recomputation, nil if there is none.
-func checkpointOf(p *config.Profile, duration *config.Measurement, size *int64) *network.Checkpoint {
+func checkpointOf(p *config.Profile, duration *config.Measurement, size *int64, work int64) *network.Checkpoint {
 	if size == nil {
 		return nil
 	}
-	return &network.Checkpoint{Bytes: *size, FLOPs: p.Nanoseconds(duration)}
+	return &network.Checkpoint{Bytes: *size, FLOPs: p.Nanoseconds(duration), Work: work}
 }
 
 // checkMeasuredNetwork tests that the network which a profile says it measured, if it says

@@ -26,6 +26,8 @@ type LayerCosts struct {
 	Selective  int64 // instead of Activation under selective recomputation
 	Full       int64 // and under full recomputation
 	Work       int64 // space that every operation uses anew; a stage needs the largest
+	// SelectiveWork and FullWork are what recomputation needs beyond Work.
+	SelectiveWork, FullWork int64
 	Parameters int64 // how many
 	Output     int64 // what the next layer reads
 }

@@ -27,6 +27,9 @@ type LayerMemory struct {
 	Selective  *int64 `json:"selective,omitzero"` // in place of Activation with that recomputation
 	Full       *int64 `json:"full,omitzero"`      // in place of Activation with that recomputation
 	Work       int64  `json:"work,omitzero"`      // scratch, for the moment of an operation
+
+	SelectiveWork int64 `json:"selective_work,omitzero"` // further scratch with that recomputation; 0 if not known
+	FullWork      int64 `json:"full_work,omitzero"`      // further scratch with that recomputation; 0 if not known
 }
 
 // LinkProfile is what a transfer between two devices took.
@@ -156,13 +159,19 @@ func (l *LayerProfile) readMemory(v value) bool {
 		}
 		*entry.to = *size
 	}
-	work, ok := readLayerSize(v.get("work"))
-	if !ok {
-		return false
+	for _, entry := range []struct {
+		key string
+		to  *int64
+	}{{"work", &l.Memory.Work}, {"selective_work", &l.Memory.SelectiveWork}, {"full_work", &l.Memory.FullWork}} {
+		size, ok := readLayerSize(v.get(entry.key))
+		if !ok {
+			return false
+		}
+		if size != nil {
+			*entry.to = *size
+		}
 	}
-	if work != nil {
-		l.Memory.Work = *work
-	}
+	var ok bool
 	if l.Memory.Selective, ok = readLayerSize(v.get("selective")); !ok {
 		return false
 	}

@@ -79,7 +79,7 @@ var profileSchema = schema{
 			"forward": measurementSchema, "backward_input": measurementSchema, "backward_weight": measurementSchema,
 			"recompute_selective": measurementSchema, "recompute_full": measurementSchema,
 		},
-		"memory": {"activation": nil, "retained": nil, "selective": nil, "full": nil, "work": nil},
+		"memory": {"activation": nil, "retained": nil, "selective": nil, "full": nil, "work": nil, "selective_work": nil, "full_work": nil},
 	},
 	"network":    nil,
 	"link":       {"latency": nil, "bandwidth": nil},

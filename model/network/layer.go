@@ -89,6 +89,9 @@ type Checkpoint struct {
 	Bytes int64
 	// FLOPs is the work of bringing back the rest.
 	FLOPs float64
+	// Work is the bytes of scratch for it beyond that of the layer, if known; 0 stands for
+	// what the layer holds and neither keeps nor retains.
+	Work int64
 }
 
 // A Cost is the work and memory of one micro-batch on a layer under a certain
@@ -122,13 +125,17 @@ func (c Cost) FLOPs() float64 { return c.Forward + c.BackwardInput + c.BackwardW
 // Workspace, once for the stage, and not in FreedByBackwardInput.
 func (l *Layer) Cost(r Recompute) Cost {
 	kept := l.checkpoint(r)
+	rebuilt := kept.Work
+	if rebuilt == 0 {
+		rebuilt = max(0, l.Activation-max(kept.Bytes, l.Retained))
+	}
 	return Cost{
 		Forward:              l.Forward,
 		BackwardInput:        l.BackwardInput + kept.FLOPs,
 		BackwardWeight:       l.BackwardWeight,
 		Activation:           kept.Bytes,
 		FreedByBackwardInput: kept.Bytes - l.Retained,
-		Workspace:            l.Work + max(0, l.Activation-max(kept.Bytes, l.Retained)),
+		Workspace:            l.Work + rebuilt,
 		Context:              l.Context,
 	}
 }

@@ -89,9 +89,9 @@ func TestMeasuredErrors(t *testing.T) {
 func TestWork(t *testing.T) {
 	layers := []network.Layer{
 		{Activation: 100, Retained: 10, Full: network.Checkpoint{Bytes: 20}, Work: 5},
-		{Activation: 40, Retained: 10, Full: network.Checkpoint{Bytes: 40}, Work: 60},
+		{Activation: 40, Retained: 10, Full: network.Checkpoint{Bytes: 40}, Selective: network.Checkpoint{Bytes: 30, Work: 41}, Work: 60},
 	}
-	for r, want := range map[network.Recompute]int64{network.RecomputeNone: 60, network.RecomputeFull: 85} {
+	for r, want := range map[network.Recompute]int64{network.RecomputeNone: 60, network.RecomputeSelective: 101, network.RecomputeFull: 85} {
 		stages := must[[]network.Stage](t)(network.Stages(layers, a100, network.Partition{2}, []network.Recompute{r}))
 		if got := stages[0].Workspace; got != want {
 			t.Errorf("%v needs %d bytes beside activations, want %d", r, got, want)

@@ -58,7 +58,7 @@ func (b *Backend) Layers() []pipert.LayerCosts {
 				Forward:        b.ledger.quantiles(entry{part: p, layer: i, kind: model.Forward}),
 				BackwardWeight: b.ledger.quantiles(entry{part: p, layer: i, kind: model.BackwardWeight}),
 				Activation:     size.Activation, Retained: size.Retained, Selective: size.Selective, Full: size.Full,
-				Work: size.Work, Parameters: size.Parameters, Output: size.Output,
+				Work: size.Work, SelectiveWork: size.SelectiveWork, FullWork: size.FullWork, Parameters: size.Parameters, Output: size.Output,
 			}
 			for way := range costs.BackwardInput {
 				costs.BackwardInput[way] = b.ledger.quantiles(entry{p, i, model.BackwardInput, network.Recompute(way)})

@@ -31,7 +31,8 @@ type LayerBytes struct {
 
 	Activation, Selective, Full int64 // from forward to backward input
 	Retained                    int64 // from backward input to backward weight
-	Work                        int64 // with full recomputation, the most that the layer may need
+	Work                        int64 // with the buffers for what passes between layers
+	SelectiveWork, FullWork     int64 // beyond Work, with recomputation
 	Parameters                  int64 // their number
 	Output                      int64 // 0 for the last layer
 }
@@ -90,8 +91,11 @@ func (l *layout) layerBytes(p, i int) LayerBytes {
 		Selective:  int64(selective.activation) * elementBytes,
 		Full:       int64(full.activation) * elementBytes,
 		Retained:   int64(none.left) * elementBytes,
-		Work:       int64(max(none.work, selective.work, full.work)) * elementBytes,
-		Output:     int64(l.output(p, i)) * elementBytes,
+		Work:       int64(none.work+2*part.rows*part.stack.Hidden) * elementBytes,
+
+		SelectiveWork: int64(selective.work-none.work) * elementBytes,
+		FullWork:      int64(full.work-none.work) * elementBytes,
+		Output:        int64(l.output(p, i)) * elementBytes,
 	}
 	for _, q := range layer.parameters() {
 		bytes.Parameters += int64(q.rows) * int64(q.cols)

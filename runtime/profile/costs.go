@@ -196,18 +196,18 @@ func measurementOf(l *pipert.LayerCosts, part string) network.Measurement {
 			break
 		}
 	}
-	m.Selective = checkpoint(l.Selective, l.BackwardInput[network.RecomputeSelective], m.BackwardInput)
-	m.Full = checkpoint(l.Full, l.BackwardInput[network.RecomputeFull], m.BackwardInput)
+	m.Selective = checkpoint(l.Selective, l.SelectiveWork, l.BackwardInput[network.RecomputeSelective], m.BackwardInput)
+	m.Full = checkpoint(l.Full, l.FullWork, l.BackwardInput[network.RecomputeFull], m.BackwardInput)
 	return m
 }
 
 // checkpoint returns what recomputation keeps and takes beyond a backward input of so many
 // nanoseconds; nil if it was not measured.
-func checkpoint(bytes int64, q pipert.Quantiles, input float64) *network.Checkpoint {
+func checkpoint(bytes, work int64, q pipert.Quantiles, input float64) *network.Checkpoint {
 	if q.N == 0 {
 		return nil
 	}
-	return &network.Checkpoint{Bytes: bytes, FLOPs: max(0, q.Median-input)}
+	return &network.Checkpoint{Bytes: bytes, FLOPs: max(0, q.Median-input), Work: work}
 }
 
 // Predict returns what a plan of a problem takes by the costs, whose network the blueprint cuts

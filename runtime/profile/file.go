@@ -75,7 +75,8 @@ func (c *Costs) layerProfile(i int, part string) config.LayerProfile {
 			BackwardInput:  measurement(l.BackwardInput[none], solo.BackwardInput[none]),
 			BackwardWeight: measurement(l.BackwardWeight, solo.BackwardWeight),
 		},
-		Memory: config.LayerMemory{Activation: l.Activation, Retained: l.Retained, Work: l.Work},
+		Memory: config.LayerMemory{Activation: l.Activation, Retained: l.Retained, Work: l.Work,
+			SelectiveWork: l.SelectiveWork, FullWork: l.FullWork},
 	}
 	p.Durations.RecomputeSelective, p.Memory.Selective = beyond(l.BackwardInput[none], l.BackwardInput[network.RecomputeSelective], l.Selective)
 	p.Durations.RecomputeFull, p.Memory.Full = beyond(l.BackwardInput[none], l.BackwardInput[network.RecomputeFull], l.Full)
@@ -140,6 +141,7 @@ func layerCosts(p *config.Profile, from *config.LayerProfile, part int) pipert.L
 		Part: part, Name: from.Name,
 		Forward: quantiles(p, &d.Forward), BackwardWeight: quantiles(p, d.BackwardWeight),
 		Activation: m.Activation, Retained: m.Retained, Work: m.Work,
+		SelectiveWork: m.SelectiveWork, FullWork: m.FullWork,
 	}
 	l.BackwardInput[network.RecomputeNone] = input
 	l.BackwardInput[network.RecomputeSelective], l.Selective = with(p, input, d.RecomputeSelective, m.Selective)
