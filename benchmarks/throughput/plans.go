@@ -40,11 +40,7 @@ func named(cfg *config.Config, name string, chunks int) (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	choices := cssr.Choices{Backward: &s.Backward, SplitStages: chunks, Bidirectional: s.Bidirectional && cfg.Routes == nil}
-	if chunks > 1 && s.Placement != string(config.Linear) {
-		choices.Placement = s.Placement
-	}
-	return built(cfg, choices, name, name)
+	return built(cfg, s.Choices(chunks, cfg.Routes != nil), name, name)
 }
 
 // built builds a schedule of the literature for given choices, and judges it.
