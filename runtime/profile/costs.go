@@ -6,6 +6,7 @@ import (
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/network"
 	pipert "github.com/flexpipe/flexpipe/runtime"
+	"github.com/flexpipe/flexpipe/runtime/lower"
 )
 
 // Costs are what the layers of a network, and messages between devices, take.
@@ -19,19 +20,38 @@ type Costs struct {
 	Hops pipert.Quantiles
 }
 
-// Measured is a backend on which a network has run, and what its messages took.
+// Recomputations returns the ways of recomputation that stages of the blueprints use, in order.
+func Recomputations(blueprints ...*network.Blueprint) []network.Recompute {
+	var used [network.NumRecomputes]bool
+	for _, b := range blueprints {
+		for _, stage := range b.Stages {
+			used[stage.Recompute] = true
+		}
+	}
+	var ways []network.Recompute
+	for way, is := range used {
+		if is {
+			ways = append(ways, network.Recompute(way))
+		}
+	}
+	return ways
+}
+
+// Measured is a program that a backend has run on a network.
 type Measured struct {
+	Program *lower.Program
 	Backend pipert.Profiler
-	Hops    pipert.Quantiles
+	Run     *pipert.Run
 }
 
 // Gather puts together what one network took on several backends, at least one, which may
-// have recomputed in different ways. Of times that several have measured the first counts.
+// have recomputed in different ways. Of times that several have measured the first counts, and
+// messages are those of the first.
 // Layers of equal sizes that follow each other in a part are taken to cost the same, which
 // makes the medians steadier; but not the first of a part, which may have no gradient of its
 // input to compute. It returns an error for a layer that did not run.
 func Gather(list []Measured) (*Costs, error) {
-	c := &Costs{Hops: list[0].Hops, Layers: list[0].Backend.Layers()}
+	c := &Costs{Hops: pipert.Hops(list[0].Program, list[0].Run.Records), Layers: list[0].Backend.Layers()}
 	for _, m := range list[1:] {
 		for i, l := range m.Backend.Layers() {
 			for way := range l.BackwardInput {
