@@ -119,6 +119,9 @@ const gaugeName = "measuring costs"
 // newGauge opens a plan in which the costs of layers are measured, recomputing in one way.
 func newGauge(ctx context.Context, cfg *config.Config, way network.Recompute, o *backendOptions) (*execution, error) {
 	c, err := gauge(ctx, cfg, way)
+	if ctx.Err() != nil {
+		return nil, &exitError{exitLimit, errNothingMeasured}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("measuring costs: %w", err)
 	}

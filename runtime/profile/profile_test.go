@@ -171,6 +171,31 @@ func TestStagesOfOneRun(t *testing.T) {
 	}
 }
 
+// TestStagesOfIdleRecomputation: recomputing attention changes nothing where there is none, so that
+// nobody has to measure it.
+func TestStagesOfIdleRecomputation(t *testing.T) {
+	mlp := &network.Blueprint{
+		Kind: "mlp", MicroBatchSize: 2, Stacks: []network.Stack{{Layers: 2, Hidden: 4}},
+		Stages: []network.Slice{{First: 0, End: 2}},
+	}
+	c, err := Gather([]Measured{measured(t, layers(network.RecomputeNone)[1:3], 30)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := c.Stages(mlp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mlp.Stages[0].Recompute = network.RecomputeSelective
+	if got, err := c.Stages(mlp); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("stages %+v, error %v, want %+v", got, err, want)
+	}
+	mlp.Stages[0].Recompute = network.RecomputeFull
+	if _, err := c.Stages(mlp); err == nil || !strings.Contains(err.Error(), "recomputation full of layer block 0 has not been measured") {
+		t.Errorf("full recomputation: error %v", err)
+	}
+}
+
 func TestStagesRefusals(t *testing.T) {
 	selective, wide := small(), small()
 	selective.Stages[0].Recompute = network.RecomputeSelective
