@@ -64,7 +64,7 @@ func effectComputed(ctx context.Context, o *options, w io.Writer) error {
 	if err := writePlans(folder, candidates); err != nil {
 		return err
 	}
-	t, err := train(ctx, cfg, candidates, o.repeats)
+	t, err := train(ctx, cfg, candidates, o.repeats, o.seed)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (o *options) profiled(ctx context.Context, folder, name string) (*config.Co
 	if err != nil {
 		return nil, err
 	}
-	file, err := measure(ctx, cfg, o.repeats)
+	file, err := measure(ctx, cfg, o.repeats, o.seed)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func computed(ctx context.Context, o *options, name string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	t, err := train(ctx, cfg, candidates, o.repeats)
+	t, err := train(ctx, cfg, candidates, o.repeats, o.seed)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func loss(ctx context.Context, o *options, w io.Writer) error {
 
 // trained trains a candidate and returns the loss of each iteration.
 func trained(ctx context.Context, c *candidate, o *options) ([]float64, error) {
-	list, err := openCPU([]*candidate{c}, o.repeats.seed)
+	list, err := openCPU([]*candidate{c}, o.seed)
 	if err != nil {
 		return nil, err
 	}

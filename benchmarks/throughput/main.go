@@ -73,11 +73,10 @@ func parse(args []string) (*options, error) {
 	flags.IntVar(&o.trained, "trained", 100, "train `N` iterations to see the loss fall")
 	flags.DurationVar(&o.limit, "limit", 5*time.Second, "time limit of a search for a plan")
 	flags.IntVar(&o.workers, "workers", 2, "threads of a search")
-	flags.Uint64Var(&o.search.seed, "seed", 1, "seed of searches, parameters and data")
+	flags.Uint64Var(&o.seed, "seed", 1, "seed of searches, parameters and data")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	o.repeats.seed = o.search.seed
 	switch {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))

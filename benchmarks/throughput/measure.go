@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 
+	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model/config"
 	"github.com/flexpipe/flexpipe/model/network"
 	pipert "github.com/flexpipe/flexpipe/runtime"
@@ -14,24 +15,28 @@ import (
 // clusterLine is what a profile takes the place of in a configuration of this package.
 var clusterLine = regexp.MustCompile(`(?m)^(# A first guess.*\n)?cluster: .*\n`)
 
-// measure profiles the network of a configuration with each way of recomputation, both devices
-// at work, and once more with one operation at a time.
-func measure(ctx context.Context, cfg *config.Config, r repeats) (file *config.Profile, err error) {
-	var candidates []*candidate
-	for way := range network.NumRecomputes {
-		c, err := gauge(ctx, cfg, network.Recompute(way))
-		if err != nil {
-			return nil, err
-		}
-		candidates = append(candidates, c)
+// measure profiles the network of a configuration with each way of recomputation that changes
+// something in it, both devices at work, and once more with one operation at a time.
+func measure(ctx context.Context, cfg *config.Config, r repeats, seed uint64) (file *config.Profile, err error) {
+	net, err := cssr.Network(cfg.Model, len(cfg.Devices))
+	if err != nil {
+		return nil, err
 	}
-	list, err := openCPU(candidates, r.seed)
+	ways, err := network.Recomputations(net)
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := gaugesOf(ctx, cfg, ways)
+	if err != nil {
+		return nil, err
+	}
+	list, err := openCPU(candidates, seed)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closeAll(list)) }()
 	first := list[0]
-	alone, err := openCPU([]*candidate{{"alone", first.problem, profile.Serial(first.program)}}, r.seed)
+	alone, err := openCPU([]*candidate{{"alone", first.problem, profile.Serial(first.program)}}, seed)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
 	"github.com/flexpipe/flexpipe/model/network"
+	"github.com/flexpipe/flexpipe/runtime/profile"
 	"github.com/flexpipe/flexpipe/solve"
 	"github.com/flexpipe/flexpipe/solve/portfolio"
 	"github.com/flexpipe/flexpipe/solve/tune"
@@ -40,11 +41,7 @@ func named(cfg *config.Config, name string, chunks int) (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	choices := cssr.Choices{Backward: &s.Backward, SplitStages: chunks, Bidirectional: s.Bidirectional && cfg.Routes == nil}
-	if chunks > 1 && s.Placement != string(config.Linear) {
-		choices.Placement = s.Placement
-	}
-	return built(cfg, choices, name, name)
+	return built(cfg, s.Choices(chunks, cfg.Routes != nil), name, name)
 }
 
 // built builds a schedule of the literature for given choices, and judges it.
@@ -65,8 +62,8 @@ func built(cfg *config.Config, choices cssr.Choices, schedule, name string) (*ca
 	if err != nil {
 		return nil, err
 	}
-	if r := constraints.Check(p, plan, timeline); !r.OK() {
-		return nil, fmt.Errorf("%s breaks a rule: %v", name, r.Violations)
+	if err := constraints.Check(p, plan, timeline).Err(); err != nil {
+		return nil, fmt.Errorf("%s breaks a rule: %w", name, err)
 	}
 	return &candidate{name, p, plan}, nil
 }
@@ -117,48 +114,43 @@ func found(name string, p *model.Problem, r *solve.Result) (*candidate, error) {
 	return &candidate{name, p, r.Plan}, nil
 }
 
-// gauge returns a plan in which costs are measured, with both halves of every backward apart,
-// recomputing in one way, whatever memory that takes: 1F1B, where that is not defined what a
-// quick search finds.
+// gauge returns a plan in which costs are measured, recomputing in one way.
 func gauge(ctx context.Context, cfg *config.Config, way network.Recompute) (*candidate, error) {
 	const name = "costs"
-	split := model.Split
-	free, choices := withLimit(cfg, nil), cssr.Choices{Backward: &split, Recompute: []network.Recompute{way}}
-	c, err := built(free, choices, reference, name)
-	if shape := (*heuristics.ShapeError)(nil); errors.As(err, &shape) {
-		quick := search{limit: time.Second, seed: 1, workers: 1, mode: portfolio.Heuristic}
-		c, err = quick.solved(ctx, free, choices, name)
-	}
+	p, err := cssr.Build(cssr.Gauge(cfg, way))
 	if err != nil {
 		return nil, fmt.Errorf("measuring costs: %w", err)
 	}
-	return c, nil
+	plan, err := heuristics.Gauge(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("measuring costs: %w", err)
+	}
+	return &candidate{name, p, plan}, nil
 }
 
-// gauges returns a gauge for each way of recomputation that candidates use.
-func gauges(ctx context.Context, cfg *config.Config, candidates []*candidate) ([]*candidate, error) {
-	var used [network.NumRecomputes]bool
-	for _, c := range candidates {
-		b, err := c.blueprint()
-		if err != nil {
-			return nil, err
-		}
-		for _, stage := range b.Stages {
-			used[stage.Recompute] = true
-		}
-	}
-	var list []*candidate
-	for way, is := range used {
-		if !is {
-			continue
-		}
-		g, err := gauge(ctx, cfg, network.Recompute(way))
+// gaugesOf returns a gauge for each way of recomputation.
+func gaugesOf(ctx context.Context, cfg *config.Config, ways []network.Recompute) (list []*candidate, err error) {
+	for _, way := range ways {
+		g, err := gauge(ctx, cfg, way)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, g)
 	}
 	return list, nil
+}
+
+// gauges returns a gauge for each way of recomputation that candidates use.
+func gauges(ctx context.Context, cfg *config.Config, candidates []*candidate) ([]*candidate, error) {
+	var blueprints []*network.Blueprint
+	for _, c := range candidates {
+		b, err := c.blueprint()
+		if err != nil {
+			return nil, err
+		}
+		blueprints = append(blueprints, b)
+	}
+	return gaugesOf(ctx, cfg, profile.Recomputations(blueprints...))
 }
 
 // withLimit returns a configuration whose devices all have one memory limit, nil for none.

@@ -18,7 +18,7 @@ func (t *trial) print(w io.Writer, base string) error {
 	header := table.Row{"plan", "measured", "p10", "p90", "predicted", "error", base + " / it", "p10", "p90", "predicted"}
 	trains := t.costs != nil
 	if trains {
-		header = append(header, "tokens/s", "peak MiB", "interrupted")
+		header = append(header, "tokens/s", "peak MiB", "preempted")
 	}
 	rows := []table.Row{}
 	for _, o := range t.rows {
@@ -33,7 +33,7 @@ func (t *trial) print(w io.Writer, base string) error {
 			if err != nil {
 				return err
 			}
-			row = append(row, fmt.Sprintf("%.0f", tokens), fmt.Sprintf("%.1f", float64(o.peak())/(1<<20)), o.interrupted())
+			row = append(row, fmt.Sprintf("%.0f", tokens), fmt.Sprintf("%.1f", float64(o.peak())/(1<<20)), o.preempted())
 		}
 		rows = append(rows, row)
 	}
@@ -45,7 +45,7 @@ func (t *trial) print(w io.Writer, base string) error {
 func (t *trial) printFidelity(w io.Writer) {
 	f := t.fidelity()
 	fmt.Fprintf(w, "fidelity: median error %.1f %%, largest %.1f %%, Kendall's tau %.2f, regret of the predicted best %.1f %%\n",
-		100*f.deviation, 100*f.worst, f.tau, 100*f.regret)
+		100*f.Median, 100*f.Worst, f.Tau, 100*f.Regret)
 	var kinds []string
 	for _, e := range t.kindErrors() {
 		kinds = append(kinds, fmt.Sprintf("%s %s", e.kind, signed(e.bias)))
@@ -78,8 +78,8 @@ func (o *outcome) peak() (most int64) {
 	return most
 }
 
-// interrupted words the share of operations from which the machine took the core away.
-func (o *outcome) interrupted() string {
+// preempted words the share of operations from which the machine took the core away.
+func (o *outcome) preempted() string {
 	share := pipert.PreemptedShare(o.run.Records)
 	if share < 0 {
 		return "-"

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/heuristics"
@@ -101,32 +100,28 @@ func searched(t *testing.T, cfg *config.Config) (list []*candidate) {
 	}
 	auto := model.Auto
 	for name, mode := range map[string]portfolio.Mode{"exact": portfolio.Exact, "heuristic": portfolio.Heuristic, "portfolio": portfolio.Auto} {
-		s := search{limit: 500 * time.Millisecond, seed: 1, workers: 1, mode: mode}
+		s := patient
+		s.mode = mode
 		add(s.solved(t.Context(), cfg, cssr.Choices{}, name))
 		if mode == portfolio.Auto {
 			add(s.solved(t.Context(), cfg, cssr.Choices{Backward: &auto}, "portfolio, halves or not"))
 		}
 	}
 	slices.SortFunc(list, func(a, b *candidate) int { return strings.Compare(a.name, b.name) })
-	s := search{limit: time.Second, seed: 1, workers: 1}
 	var space cssr.Space
 	if cfg.Model.HasVocabulary() {
 		space.Vocabulary = []string{string(config.VocabularyNone)}
 	}
-	add(s.tuned(t.Context(), cfg, space, "tuned"))
+	add(patient.tuned(t.Context(), cfg, space, "tuned"))
 	return list
 }
 
 // tinyCosts measures the layers of a network with all ways of recomputation.
 func tinyCosts(t *testing.T, cfg *config.Config) *profile.Costs {
 	t.Helper()
-	var candidates []*candidate
-	for way := range network.NumRecomputes {
-		c, err := gauge(t.Context(), cfg, network.Recompute(way))
-		if err != nil {
-			t.Fatal(err)
-		}
-		candidates = append(candidates, c)
+	candidates, err := gaugesOf(t.Context(), cfg, []network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull})
+	if err != nil {
+		t.Fatal(err)
 	}
 	list, err := openCPU(candidates, 1)
 	if err != nil {
@@ -294,7 +289,7 @@ func TestProfileRoundTrip(t *testing.T) {
 	for _, n := range tinyNetworks {
 		t.Run(n.name, func(t *testing.T) {
 			first := tiny(t, 2, n.model, tinyCluster, nil)
-			file, err := measure(t.Context(), first, repeats{warmup: 1, iterations: 2, seed: 1})
+			file, err := measure(t.Context(), first, repeats{warmup: 1, iterations: 2}, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,8 +298,7 @@ func TestProfileRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg := tiny(t, 2, n.model, "profile: tiny.json", fstest.MapFS{"tiny.json": {Data: text}})
-			s := search{limit: 500 * time.Millisecond, seed: 1, workers: 1}
-			free, err := s.solved(t.Context(), cfg, cssr.Choices{}, "without limit")
+			free, err := patient.solved(t.Context(), cfg, cssr.Choices{}, "without limit")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -313,7 +307,7 @@ func TestProfileRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			limit := config.NewDecimal(most)
-			c, err := s.solved(t.Context(), withLimit(cfg, &limit), cssr.Choices{}, "within")
+			c, err := patient.solved(t.Context(), withLimit(cfg, &limit), cssr.Choices{}, "within")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -116,7 +116,6 @@ type trial struct {
 // repeats says how often to execute.
 type repeats struct {
 	warmup, iterations int
-	seed               uint64
 }
 
 func (r repeats) settings() pipert.Settings {
@@ -124,13 +123,13 @@ func (r repeats) settings() pipert.Settings {
 }
 
 // train executes candidates on the cores of this machine, with gauges in between that measure
-// the costs by which each is predicted.
-func train(ctx context.Context, cfg *config.Config, candidates []*candidate, r repeats) (t *trial, err error) {
+// the costs by which each is predicted. The seed is that of parameters and data.
+func train(ctx context.Context, cfg *config.Config, candidates []*candidate, r repeats, seed uint64) (t *trial, err error) {
 	measuring, err := gauges(ctx, cfg, candidates)
 	if err != nil {
 		return nil, err
 	}
-	list, err := openCPU(append(measuring, candidates...), r.seed)
+	list, err := openCPU(append(measuring, candidates...), seed)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +151,7 @@ func gather(list []*execution, runs []*pipert.Run) (*profile.Costs, error) {
 	var measured []profile.Measured
 	for i, e := range list {
 		measured = append(measured, profile.Measured{
-			Backend: e.backend.(pipert.Profiler), Hops: pipert.Hops(e.program, runs[i].Records),
+			Program: e.program, Backend: e.backend.(pipert.Profiler), Run: runs[i],
 		})
 	}
 	return profile.Gather(measured)
@@ -213,34 +212,19 @@ func (t *trial) row(name string) *outcome {
 	return nil
 }
 
-// ratios returns how many times as long as o the base takes, measured and predicted. The
-// measured one is the median over iterations of which each stands beside that of the base.
+// ratios returns how many times as long as o the base takes, measured and predicted.
 func ratios(base, o *outcome) (measured pipert.Quantiles, predicted float64) {
-	samples := make([]float64, len(o.run.Records))
-	for i, record := range o.run.Records {
-		samples[i] = base.run.Records[i].Makespan.Seconds() / record.Makespan.Seconds()
-	}
-	return pipert.NewQuantiles(samples), base.prediction.Seconds() / o.prediction.Seconds()
+	return pipert.Ratio(base.run, o.run), base.prediction.Seconds() / o.prediction.Seconds()
 }
 
 // fidelity is how far predictions of a trial can be trusted.
-type fidelity struct {
-	deviation, worst float64 // median and largest absolute relative error
-	tau, regret      float64
-}
-
-func (t *trial) fidelity() (f fidelity) {
-	var want, got, deviations []float64
+func (t *trial) fidelity() pipert.Fidelity {
+	var predictions []*pipert.Prediction
+	var runs []*pipert.Run
 	for _, o := range t.rows {
-		want = append(want, o.prediction.Seconds())
-		got = append(got, o.run.Makespans().Median)
-		e := o.error()
-		deviations = append(deviations, max(e, -e))
-		f.worst = max(f.worst, e, -e)
+		predictions, runs = append(predictions, o.prediction), append(runs, o.run)
 	}
-	f.deviation = pipert.NewQuantiles(deviations).Median
-	f.tau, f.regret = pipert.KendallTau(want, got), pipert.Regret(want, got)
-	return f
+	return pipert.NewFidelity(predictions, runs)
 }
 
 // tokens returns tokens in a second, with data and optimizer step: of an mlp samples.
@@ -249,10 +233,7 @@ func (o *outcome) tokens() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	samples, tokens := net.MicroBatch()
-	if tokens == 0 {
-		tokens = samples
-	}
+	_, tokens := net.MicroBatch()
 	return float64(o.problem.MicroBatches()*tokens) / o.run.StepSeconds().Median, nil
 }
 

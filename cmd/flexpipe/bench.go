@@ -158,7 +158,7 @@ func (p *program) costsOf(ctx context.Context, cfg *config.Config, executions []
 	case o.name == onEmulated:
 		return &predictor{basis: ownCosts}, nil, nil
 	case o.profile != "":
-		costs, err := p.profiled(o.profile, executions[0])
+		costs, err := p.profiled(o.profile, executions...)
 		return costs, nil, err
 	}
 	gauges, err := gaugesOf(ctx, cfg, executions, &o.backendOptions)

@@ -188,8 +188,8 @@ func (b *building) answer(ctx context.Context) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.adopt(&s)
-		o.route(request.Config)
+		o.schedule = &s
+		o.adopt(request.Config)
 	case request.Solve != nil:
 		o.mode = modes[request.Solve.Mode]
 		if request.Solve.TimeLimit > 0 && !o.limited {

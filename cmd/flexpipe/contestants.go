@@ -145,13 +145,7 @@ func namedCandidate(cfg *config.Config, s *heuristics.Schedule, name string) (*c
 
 // namedIn builds a named schedule with each stage in so many chunks.
 func namedIn(cfg *config.Config, s *heuristics.Schedule, name string, chunks int) (*candidate, error) {
-	o := solveOptions{}
-	if o.choices.SplitStages = chunks; chunks == 1 {
-		o.choices.SplitStages = 0
-	}
-	o.adopt(s)
-	o.route(cfg)
-	problem, err := cssr.Build(cfg, o.choices)
+	problem, err := cssr.Build(cfg, s.Choices(chunks, cfg.Routes != nil))
 	if err != nil {
 		return nil, err
 	}

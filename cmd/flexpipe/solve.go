@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,29 +102,20 @@ func (o *solveOptions) choose(c *cli.Context) error {
 			return fmt.Errorf("--split-stages %d: at least 1 is needed", o.choices.SplitStages)
 		}
 	}
-	if o.schedule != nil {
-		o.adopt(o.schedule)
-	}
 	return nil
 }
 
-// adopt makes the choices that a named schedule asks for, where none are made.
-func (o *solveOptions) adopt(s *heuristics.Schedule) {
-	o.schedule = s
-	if o.choices.Backward == nil {
-		o.choices.Backward = &s.Backward
+// adopt makes the choices that the named schedule asks for, where none are made.
+func (o *solveOptions) adopt(cfg *config.Config) {
+	if o.schedule == nil {
+		return
 	}
-	if o.choices.SplitStages > 1 && o.choices.Placement == "" && s.Placement != string(config.Linear) {
-		o.choices.Placement = s.Placement
+	c, asked := &o.choices, o.schedule.Choices(o.choices.SplitStages, cfg.Routes != nil)
+	if c.Backward == nil {
+		c.Backward = asked.Backward
 	}
-}
-
-// route adds the second route of a schedule in two directions to a configuration that
-// has none.
-func (o *solveOptions) route(cfg *config.Config) {
-	if o.schedule != nil && o.schedule.Bidirectional && cfg.Routes == nil {
-		o.choices.Bidirectional = true
-	}
+	c.Placement = cmp.Or(c.Placement, asked.Placement)
+	c.Bidirectional = c.Bidirectional || asked.Bidirectional
 }
 
 // scheduleOf returns the schedule that --schedule names.
@@ -158,7 +150,7 @@ func (p *program) solve(c *cli.Context) error {
 	if err := p.notInput(o.files()...); err != nil {
 		return err
 	}
-	o.route(cfg)
+	o.adopt(cfg)
 	problem, err := cssr.Build(cfg, o.choices)
 	if err != nil {
 		return err

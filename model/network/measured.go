@@ -110,7 +110,7 @@ func (m Measured) Lacks(r Recompute) int {
 		if r == RecomputeFull {
 			measured = m.Layers[i].Full
 		}
-		if measured == nil && l.checkpoint(r) != (Checkpoint{Bytes: l.Activation}) {
+		if measured == nil && l.changes(r) {
 			return i
 		}
 	}

@@ -2,10 +2,12 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/network"
 	pipert "github.com/flexpipe/flexpipe/runtime"
+	"github.com/flexpipe/flexpipe/runtime/lower"
 )
 
 // Costs are what the layers of a network, and messages between devices, take.
@@ -19,19 +21,38 @@ type Costs struct {
 	Hops pipert.Quantiles
 }
 
-// Measured is a backend on which a network has run, and what its messages took.
+// Recomputations returns the ways of recomputation that stages of the blueprints use, in order.
+func Recomputations(blueprints ...*network.Blueprint) []network.Recompute {
+	var used [network.NumRecomputes]bool
+	for _, b := range blueprints {
+		for _, stage := range b.Stages {
+			used[stage.Recompute] = true
+		}
+	}
+	var ways []network.Recompute
+	for way, is := range used {
+		if is {
+			ways = append(ways, network.Recompute(way))
+		}
+	}
+	return ways
+}
+
+// Measured is a program that a backend has run on a network.
 type Measured struct {
+	Program *lower.Program
 	Backend pipert.Profiler
-	Hops    pipert.Quantiles
+	Run     *pipert.Run
 }
 
 // Gather puts together what one network took on several backends, at least one, which may
-// have recomputed in different ways. Of times that several have measured the first counts.
+// have recomputed in different ways. Of times that several have measured the first counts, and
+// messages are those of the first.
 // Layers of equal sizes that follow each other in a part are taken to cost the same, which
 // makes the medians steadier; but not the first of a part, which may have no gradient of its
 // input to compute. It returns an error for a layer that did not run.
 func Gather(list []Measured) (*Costs, error) {
-	c := &Costs{Hops: list[0].Hops, Layers: list[0].Backend.Layers()}
+	c := &Costs{Hops: pipert.Hops(list[0].Program, list[0].Run.Records), Layers: list[0].Backend.Layers()}
 	for _, m := range list[1:] {
 		for i, l := range m.Backend.Layers() {
 			for way := range l.BackwardInput {
@@ -132,12 +153,22 @@ func (c *Costs) Stages(b *network.Blueprint) ([]pipert.StageCosts, error) {
 }
 
 // covers tests that each layer that is there has been measured with the recomputation of its
-// stage in a blueprint.
+// stage in a blueprint: without any where that one changes nothing in the network.
 func (c *Costs) covers(b *network.Blueprint) error {
+	net, err := b.Network()
+	if err != nil {
+		return err
+	}
+	ways, err := network.Recomputations(net)
+	if err != nil {
+		return err
+	}
 	for _, slice := range b.Stages {
+		idle := !slices.Contains(ways, slice.Recompute)
 		layers := c.ofPart(slice.Part)
 		for i := slice.First; i < min(slice.End, len(layers)); i++ {
-			if layers[i].BackwardInput[slice.Recompute].N == 0 {
+			input := &layers[i].BackwardInput
+			if input[slice.Recompute].N == 0 && !(idle && input[network.RecomputeNone].N > 0) {
 				return fmt.Errorf("recomputation %s of layer %s has not been measured", slice.Recompute, layers[i].Name)
 			}
 		}

@@ -110,13 +110,17 @@ func measurement(q, alone pipert.Quantiles) *config.Measurement {
 func whole(ns float64) config.Decimal { return config.NewDecimal(int64(math.Round(ns))) }
 
 // FromFile returns the costs that a profile holds. It returns an error for one without layers
-// or transfers, or in ticks.
+// or transfers, in ticks, or whose messages take longer the larger they are: [Costs] have one time
+// for all.
 func FromFile(p *config.Profile) (*Costs, error) {
 	switch {
 	case p.Layers == nil:
 		return nil, errors.New("the profile has no layers; flexpipe profile measures them")
 	case p.Link == nil:
 		return nil, errors.New("the profile has no link; flexpipe profile measures it")
+	case p.Link.Bandwidth != nil:
+		return nil, errors.New("the link of the profile has a bandwidth, and predictions take all messages to last equally long; " +
+			"leave link.bandwidth out, and let link.latency be what a message takes in all")
 	case p.Unit == config.Tick:
 		return nil, errors.New("the profile is in ticks, which are no physical time")
 	}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,11 +52,58 @@ func layers(ways ...network.Recompute) []pipert.LayerCosts {
 	return list
 }
 
+// measured is a run of two stages on a device each whose layers took so long, and whose messages
+// took so many nanoseconds.
+func measured(t *testing.T, layers []pipert.LayerCosts, hop model.Time) Measured {
+	t.Helper()
+	program := twoStages(t, hop)
+	timeline, err := model.Evaluate(program.Problem, program.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := &pipert.Record{Start: make([]int64, program.Problem.NumOps()), End: make([]int64, program.Problem.NumOps())}
+	for op := range record.Start {
+		record.Start[op], record.End[op] = int64(timeline.Start[op]), int64(timeline.End(program.Problem, model.OpID(op)))
+	}
+	return Measured{Program: program, Backend: &fake{layers}, Run: &pipert.Run{Records: []*pipert.Record{record}}}
+}
+
+// twoStages returns the program of three micro-batches on two devices, whose messages have a
+// latency; each device runs its operations kind by kind.
+func twoStages(t *testing.T, latency model.Time) *lower.Program {
+	t.Helper()
+	d := func(n model.Time) model.Durations {
+		return model.Durations{Forward: n, BackwardInput: n, BackwardWeight: 0, BackwardFull: model.Absent, Overlapped: model.Absent}
+	}
+	p, err := model.Compile(&model.Pipeline{
+		MicroBatches: 3, Devices: make([]model.Device, 2), Latency: latency,
+		Stages: []model.Stage{
+			{Replicas: []model.Replica{{Devices: []int{0}, Durations: d(3)}}},
+			{After: []int{0}, Replicas: []model.Replica{{Devices: []int{1}, Durations: d(2)}}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := &model.Plan{Order: make([][]model.OpID, 2)}
+	for row := range p.Rows {
+		for m := range 3 {
+			device := p.Rows[row].Devices[0]
+			plan.Order[device] = append(plan.Order[device], p.Op(row, m))
+		}
+	}
+	program, err := lower.Lower(p, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 func gathered(t *testing.T) *Costs {
 	t.Helper()
 	c, err := Gather([]Measured{
-		{Backend: &fake{layers(network.RecomputeNone)}, Hops: times(9, 30)},
-		{Backend: &fake{layers(network.RecomputeFull)}},
+		measured(t, layers(network.RecomputeNone), 30),
+		measured(t, layers(network.RecomputeFull), 77),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +154,7 @@ func TestStagesOfOneRun(t *testing.T) {
 		run[i].BackwardInput[way] = times(4, float64(100*i))
 	}
 	run[1].Activation, run[1].Retained = 1001, 901 // another size than block 1
-	c, err := Gather([]Measured{{Backend: &fake{run}}})
+	c, err := Gather([]Measured{measured(t, run, 30)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +171,31 @@ func TestStagesOfOneRun(t *testing.T) {
 	}
 }
 
+// TestStagesOfIdleRecomputation: recomputing attention changes nothing where there is none, so that
+// nobody has to measure it.
+func TestStagesOfIdleRecomputation(t *testing.T) {
+	mlp := &network.Blueprint{
+		Kind: "mlp", MicroBatchSize: 2, Stacks: []network.Stack{{Layers: 2, Hidden: 4}},
+		Stages: []network.Slice{{First: 0, End: 2}},
+	}
+	c, err := Gather([]Measured{measured(t, layers(network.RecomputeNone)[1:3], 30)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := c.Stages(mlp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mlp.Stages[0].Recompute = network.RecomputeSelective
+	if got, err := c.Stages(mlp); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("stages %+v, error %v, want %+v", got, err, want)
+	}
+	mlp.Stages[0].Recompute = network.RecomputeFull
+	if _, err := c.Stages(mlp); err == nil || !strings.Contains(err.Error(), "recomputation full of layer block 0 has not been measured") {
+		t.Errorf("full recomputation: error %v", err)
+	}
+}
+
 func TestStagesRefusals(t *testing.T) {
 	selective, wide := small(), small()
 	selective.Stages[0].Recompute = network.RecomputeSelective
@@ -135,7 +208,7 @@ func TestStagesRefusals(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, err := Gather([]Measured{{Backend: &fake{make([]pipert.LayerCosts, 1)}}}); err == nil {
+	if _, err := Gather([]Measured{measured(t, make([]pipert.LayerCosts, 1), 30)}); err == nil {
 		t.Error("costs of a layer that never ran")
 	}
 }
@@ -200,6 +273,10 @@ func TestFromFileRefusals(t *testing.T) {
 		"no layers": func(p *config.Profile) { p.Layers = nil },
 		"no link":   func(p *config.Profile) { p.Link = nil },
 		"ticks":     func(p *config.Profile) { p.Unit = config.Tick },
+		"leave link.bandwidth out": func(p *config.Profile) {
+			rate := config.NewDecimal(1e9)
+			p.Link = &config.LinkProfile{Bandwidth: &rate}
+		},
 	} {
 		p := full
 		change(&p)
@@ -209,33 +286,22 @@ func TestFromFileRefusals(t *testing.T) {
 	}
 }
 
+func TestRecomputations(t *testing.T) {
+	selective := small()
+	selective.Stages[0].Recompute = network.RecomputeSelective
+	if got, want := Recomputations(small(), small()), []network.Recompute{network.RecomputeNone, network.RecomputeFull}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got, want := Recomputations(small(), selective), []network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // TestSerial finds one operation at a time in the timeline of a serial plan, and the orders of
 // the devices unchanged.
 func TestSerial(t *testing.T) {
-	d := func(n model.Time) model.Durations {
-		return model.Durations{Forward: n, BackwardInput: n, BackwardWeight: 0, BackwardFull: model.Absent, Overlapped: model.Absent}
-	}
-	p, err := model.Compile(&model.Pipeline{
-		MicroBatches: 3, Devices: make([]model.Device, 2),
-		Stages: []model.Stage{
-			{Replicas: []model.Replica{{Devices: []int{0}, Durations: d(3)}}},
-			{After: []int{0}, Replicas: []model.Replica{{Devices: []int{1}, Durations: d(2)}}},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := &model.Plan{Order: make([][]model.OpID, 2)}
-	for row := range p.Rows {
-		for m := range 3 {
-			device := p.Rows[row].Devices[0]
-			plan.Order[device] = append(plan.Order[device], p.Op(row, m))
-		}
-	}
-	program, err := lower.Lower(p, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := twoStages(t, 0)
+	p, plan := program.Problem, program.Plan
 	serial := Serial(program)
 	if !reflect.DeepEqual(serial.Order, plan.Order) {
 		t.Error("the orders have changed")
