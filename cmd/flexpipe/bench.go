@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -20,7 +21,7 @@ const reference = "1f1b"
 var benchDefault = []string{reference, "zb-h1", bySolve}
 
 func (p *program) benchCommand() *cli.Command {
-	flags := append(backendFlags(10),
+	flags := append(backendFlags(10, unmeasured),
 		&cli.StringFlag{Name: "schedules", DefaultText: strings.Join(benchDefault, ",") + " if they fit", Usage: "what to compare, a `LIST` as above"},
 		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`"},
 	)
@@ -30,7 +31,7 @@ func (p *program) benchCommand() *cli.Command {
 		ArgsUsage: "CONFIG",
 		Description: "The list has names of schedules (interleaved/2: in two chunks), solve, tune, and plan files\n" +
 			"that end in .json, with commas between them.",
-		Flags:  append(flags, commonFlags("write the report to this `FILE`", searches)...),
+		Flags:  append(flags, commonFlags("write the report to this `FILE`", compares)...),
 		Action: p.bench,
 	}
 }
@@ -46,6 +47,8 @@ type benchOptions struct {
 	quiet   bool
 }
 
+// benchOptionsOf reads the flags of bench, and refuses those that contradict each other and files
+// that cannot be written.
 func benchOptionsOf(c *cli.Context) (o benchOptions, err error) {
 	if o.backendOptions, err = backendOf(c); err != nil {
 		return o, err
@@ -113,25 +116,19 @@ type comparison struct {
 }
 
 // compare makes the plans, executes them in turn, and predicts.
-func (p *program) compare(ctx context.Context, cfg *config.Config, o *benchOptions) (*comparison, error) {
+func (p *program) compare(ctx context.Context, cfg *config.Config, o *benchOptions) (b *comparison, err error) {
 	executions, err := p.contestants(ctx, cfg, o)
-	defer closeAll(executions)
+	defer func() { err = errors.Join(err, closeAll(executions)) }()
 	if err != nil {
 		return nil, err
 	}
 	costs, gauges, err := p.costsOf(ctx, cfg, executions, o)
-	defer closeAll(gauges)
+	defer func() { err = errors.Join(err, closeAll(gauges)) }()
 	if err != nil {
 		return nil, err
 	}
 	t := &trial{executions: slices.Concat(gauges, executions), options: &o.backendOptions}
-	err = t.perform(ctx, p, o.quiet, func() error {
-		for _, g := range gauges {
-			g.profiler().ResetTimes()
-		}
-		return nil
-	})
-	if err != nil {
+	if err := t.perform(ctx, p, o.quiet); err != nil {
 		return nil, err
 	}
 	if costs == nil {
@@ -139,7 +136,7 @@ func (p *program) compare(ctx context.Context, cfg *config.Config, o *benchOptio
 			return nil, err
 		}
 	}
-	b := &comparison{}
+	b = &comparison{}
 	for i, e := range executions {
 		prediction, err := costs.predict(e)
 		if err != nil {
