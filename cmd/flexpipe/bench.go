@@ -173,48 +173,58 @@ func (b *comparison) base() *outcome {
 }
 
 // ratios returns how many times as long an iteration of the reference takes as one of r, measured
-// and predicted; false without a reference, or where times say nothing about speed.
+// as the median over iterations that stand beside each other, and predicted; false without a
+// reference, or where either cannot be compared.
 func (b *comparison) ratios(r *outcome) (measured, predicted float64, ok bool) {
 	base := b.base()
-	if base == nil || r.functional() {
+	if base == nil || !base.compared() || !r.compared() {
 		return 0, 0, false
 	}
-	return base.run.Makespans().Median / r.run.Makespans().Median, base.prediction.Seconds() / r.prediction.Seconds(), true
+	return pipert.Ratio(base.run, r.run).Median, base.prediction.Seconds() / r.prediction.Seconds(), true
 }
 
-// fidelity says how good predictions are.
-type fidelity struct {
-	deviation float64 // median of the absolute errors
-	tau       float64 // Kendall's
-	regret    float64 // of the plan that is best by prediction
-}
-
-func (b *comparison) fidelity() fidelity {
-	var predicted, measured, deviations []float64
+// fidelity says how far the predictions of all rows can be trusted; false where one of them cannot
+// be compared.
+func (b *comparison) fidelity() (f pipert.Fidelity, ok bool) {
+	var predictions []*pipert.Prediction
+	var runs []*pipert.Run
 	for _, r := range b.rows {
-		seconds, e := r.predicted()
-		predicted = append(predicted, seconds)
-		measured = append(measured, r.run.Makespans().Median)
-		deviations = append(deviations, max(e, -e))
+		if !r.compared() {
+			return f, false
+		}
+		predictions, runs = append(predictions, r.prediction), append(runs, r.run)
 	}
-	return fidelity{pipert.NewQuantiles(deviations).Median, pipert.KendallTau(predicted, measured), pipert.Regret(predicted, measured)}
+	return pipert.NewFidelity(predictions, runs), true
 }
 
-// benchJSON is the report of bench, version 1.
+// benchJSON is the report of bench, version 1. What cannot be compared is null; the last two also
+// of a single row.
 type benchJSON struct {
-	Format      string    `json:"format"`
-	Version     int       `json:"version"`
-	Rows        []runJSON `json:"rows"`
-	MedianError float64   `json:"median_error"`
-	KendallTau  float64   `json:"kendall_tau"`
-	Regret      float64   `json:"regret"`
+	Format      string         `json:"format"`
+	Version     int            `json:"version"`
+	Rows        []benchRowJSON `json:"rows"`
+	MedianError *float64       `json:"median_error"`
+	KendallTau  *float64       `json:"kendall_tau"`
+	Regret      *float64       `json:"regret"`
+}
+
+// benchRowJSON is a row. The ratios are time of 1f1b / own time.
+type benchRowJSON struct {
+	runJSON
+	Ratio          *float64 `json:"ratio_to_1f1b"`
+	PredictedRatio *float64 `json:"predicted_ratio_to_1f1b"`
 }
 
 func (b *comparison) json() benchJSON {
-	f := b.fidelity()
-	j := benchJSON{Format: "flexpipe/bench", Version: 1, Rows: []runJSON{}, MedianError: f.deviation, KendallTau: f.tau, Regret: f.regret}
+	j := benchJSON{Format: "flexpipe/bench", Version: 1, Rows: []benchRowJSON{}}
+	if f, ok := b.fidelity(); ok {
+		j.MedianError = &f.Median
+		if len(b.rows) > 1 {
+			j.KendallTau, j.Regret = &f.Tau, &f.Regret
+		}
+	}
 	for _, r := range b.rows {
-		row := r.row()
+		row := benchRowJSON{runJSON: r.row()}
 		if m, p, ok := b.ratios(r); ok {
 			row.Ratio, row.PredictedRatio = &m, &p
 		}

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 //	exits CODE command args...      run a command, which must end with that code
 //	interrupted RE command args...  interrupt a command so late that its output matches
 //	json FILE path value            compare a value of a JSON file (or stdout) as it is written
-//	alike FILE FILE path            compare a value of two JSON files as it is written
+//	alike FILE path FILE path       compare two values of JSON files as they are written
 //	keys FILE path key...           compare the keys of an object in a JSON file, in any order
 //	untimed FILE NEW                copy a file (or stdout) without measured times and the work of searches
 //
