@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,8 @@ func TestMain(m *testing.M) {
 //	keys FILE path key...           compare the keys of an object in a JSON file, in any order
 //	untimed FILE NEW                copy a file (or stdout) without measured times and the work of searches
 //
+// and beside its conditions [parallel]: two actors do not share a core, so that times are compared.
+//
 // The flag -update rewrites the files that cmp compares with.
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
@@ -46,6 +49,12 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
 			return nil
+		},
+		Condition: func(condition string) (bool, error) {
+			if condition != "parallel" {
+				return false, fmt.Errorf("unknown condition %q", condition)
+			}
+			return cores() > 1, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupted": interrupted, "json": jsonValue, "alike": alike, "keys": keys, "untimed": untimed,
