@@ -1,12 +1,16 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/heuristics"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/modelgen"
 	pipert "github.com/flexpipe/flexpipe/runtime"
@@ -95,6 +99,27 @@ func TestSpecs(t *testing.T) {
 	for _, bad := range []string{"interleaved/", "interleaved/0", "interleaved/-1", "interleaved/2/3", "interleaved/two"} {
 		if _, _, err := splitSpec(bad); err == nil {
 			t.Errorf("splitSpec(%q) is no error", bad)
+		}
+	}
+}
+
+// TestFitsNot demands that a default schedule is passed over only where it does not fit, or no plan
+// was found.
+func TestFitsNot(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{fmt.Errorf("wrapped: %w", &heuristics.ShapeError{}), true},
+		{&cssr.ChoiceError{}, true},
+		{&exitError{exitInfeasible, errors.New("no memory")}, true},
+		{&exitError{exitLimit, errors.New("no time")}, true},
+		{&exitError{exitRule, errors.New("a wrong plan")}, false},
+		{&exitError{exitFailure, errors.New("a fault")}, false},
+		{errors.New("something else"), false},
+	} {
+		if got := fitsNot(c.err); got != c.want {
+			t.Errorf("%T %v: %v, want %v", c.err, c.err, got, c.want)
 		}
 	}
 }
