@@ -47,7 +47,7 @@ help: ## list the targets
 build: ## build bin/flexpipe (pure Go)
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/flexpipe ./cmd/flexpipe
 
-demo: build ## plan the examples and draw them (works offline once the modules are there)
+demo: build ## plan the examples, draw them, and train a small network (works offline once the modules are there)
 	@bash examples/demo.sh bin/flexpipe
 
 test: fmt vet nocgo unit race clp openblas staticcheck ## everything that this machine can check; names each skip

@@ -16,9 +16,13 @@ const (
 	onCUDA     = "cuda"
 )
 
-// backendFlags are the flags of commands that execute plans.
-func backendFlags(iterations int) []cli.Flag {
-	return append(iterationFlags(iterations, 3),
+// unmeasured says what iterations that warm up are for, where nothing is learnt from them.
+const unmeasured = "execute `N` iterations first, unmeasured"
+
+// backendFlags are the flags of commands that execute plans; warmups says what happens in
+// iterations that warm up.
+func backendFlags(iterations int, warmups string) []cli.Flag {
+	return append(iterationFlags(iterations, 3, warmups),
 		&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "cpu trains the network, emulated only waits"},
 		&cli.DurationFlag{Name: "tick", Value: time.Millisecond, Usage: "emulated: a tick lasts this `TIME`"},
 		&cli.Float64Flag{Name: "dilation", DefaultText: "till they last 5ms", Usage: "emulated: operations take `K` times as long"},
@@ -27,10 +31,10 @@ func backendFlags(iterations int) []cli.Flag {
 }
 
 // iterationFlags are those of every command that measures.
-func iterationFlags(iterations, warmup int) []cli.Flag {
+func iterationFlags(iterations, warmup int, warmups string) []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "iterations", Value: iterations, Usage: "measure `N` iterations"},
-		&cli.IntFlag{Name: "warm-up", Value: warmup, Usage: "execute `N` iterations first, unmeasured"},
+		&cli.IntFlag{Name: "warm-up", Value: warmup, Usage: warmups},
 		&cli.DurationFlag{Name: "stall", DefaultText: "30s or more", Usage: "give up when nothing has happened for this `TIME`"},
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -20,7 +21,7 @@ const reference = "1f1b"
 var benchDefault = []string{reference, "zb-h1", bySolve}
 
 func (p *program) benchCommand() *cli.Command {
-	flags := append(backendFlags(10),
+	flags := append(backendFlags(10, unmeasured),
 		&cli.StringFlag{Name: "schedules", DefaultText: strings.Join(benchDefault, ",") + " if they fit", Usage: "what to compare, a `LIST` as above"},
 		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`"},
 	)
@@ -30,7 +31,7 @@ func (p *program) benchCommand() *cli.Command {
 		ArgsUsage: "CONFIG",
 		Description: "The list has names of schedules (interleaved/2: in two chunks), solve, tune, and plan files\n" +
 			"that end in .json, with commas between them.",
-		Flags:  append(flags, commonFlags("write the report to this `FILE`", searches)...),
+		Flags:  append(flags, commonFlags("write the report to this `FILE`", compares)...),
 		Action: p.bench,
 	}
 }
@@ -46,6 +47,8 @@ type benchOptions struct {
 	quiet   bool
 }
 
+// benchOptionsOf reads the flags of bench, and refuses those that contradict each other and files
+// that cannot be written.
 func benchOptionsOf(c *cli.Context) (o benchOptions, err error) {
 	if o.backendOptions, err = backendOf(c); err != nil {
 		return o, err
@@ -113,25 +116,19 @@ type comparison struct {
 }
 
 // compare makes the plans, executes them in turn, and predicts.
-func (p *program) compare(ctx context.Context, cfg *config.Config, o *benchOptions) (*comparison, error) {
+func (p *program) compare(ctx context.Context, cfg *config.Config, o *benchOptions) (b *comparison, err error) {
 	executions, err := p.contestants(ctx, cfg, o)
-	defer closeAll(executions)
+	defer func() { err = errors.Join(err, closeAll(executions)) }()
 	if err != nil {
 		return nil, err
 	}
 	costs, gauges, err := p.costsOf(ctx, cfg, executions, o)
-	defer closeAll(gauges)
+	defer func() { err = errors.Join(err, closeAll(gauges)) }()
 	if err != nil {
 		return nil, err
 	}
 	t := &trial{executions: slices.Concat(gauges, executions), options: &o.backendOptions}
-	err = t.perform(ctx, p, o.quiet, func() error {
-		for _, g := range gauges {
-			g.profiler().ResetTimes()
-		}
-		return nil
-	})
-	if err != nil {
+	if err := t.perform(ctx, p, o.quiet); err != nil {
 		return nil, err
 	}
 	if costs == nil {
@@ -139,7 +136,7 @@ func (p *program) compare(ctx context.Context, cfg *config.Config, o *benchOptio
 			return nil, err
 		}
 	}
-	b := &comparison{}
+	b = &comparison{}
 	for i, e := range executions {
 		prediction, err := costs.predict(e)
 		if err != nil {
@@ -176,48 +173,58 @@ func (b *comparison) base() *outcome {
 }
 
 // ratios returns how many times as long an iteration of the reference takes as one of r, measured
-// and predicted; false without a reference, or where times say nothing about speed.
+// as the median over iterations that stand beside each other, and predicted; false without a
+// reference, or where either cannot be compared.
 func (b *comparison) ratios(r *outcome) (measured, predicted float64, ok bool) {
 	base := b.base()
-	if base == nil || r.functional() {
+	if base == nil || !base.compared() || !r.compared() {
 		return 0, 0, false
 	}
-	return base.run.Makespans().Median / r.run.Makespans().Median, base.prediction.Seconds() / r.prediction.Seconds(), true
+	return pipert.Ratio(base.run, r.run).Median, base.prediction.Seconds() / r.prediction.Seconds(), true
 }
 
-// fidelity says how good predictions are.
-type fidelity struct {
-	deviation float64 // median of the absolute errors
-	tau       float64 // Kendall's
-	regret    float64 // of the plan that is best by prediction
-}
-
-func (b *comparison) fidelity() fidelity {
-	var predicted, measured, deviations []float64
+// fidelity says how far the predictions of all rows can be trusted; false where one of them cannot
+// be compared.
+func (b *comparison) fidelity() (f pipert.Fidelity, ok bool) {
+	var predictions []*pipert.Prediction
+	var runs []*pipert.Run
 	for _, r := range b.rows {
-		seconds, e := r.predicted()
-		predicted = append(predicted, seconds)
-		measured = append(measured, r.run.Makespans().Median)
-		deviations = append(deviations, max(e, -e))
+		if !r.compared() {
+			return f, false
+		}
+		predictions, runs = append(predictions, r.prediction), append(runs, r.run)
 	}
-	return fidelity{pipert.NewQuantiles(deviations).Median, pipert.KendallTau(predicted, measured), pipert.Regret(predicted, measured)}
+	return pipert.NewFidelity(predictions, runs), true
 }
 
-// benchJSON is the report of bench, version 1.
+// benchJSON is the report of bench, version 1. What cannot be compared is null; the last two also
+// of a single row.
 type benchJSON struct {
-	Format      string    `json:"format"`
-	Version     int       `json:"version"`
-	Rows        []runJSON `json:"rows"`
-	MedianError float64   `json:"median_error"`
-	KendallTau  float64   `json:"kendall_tau"`
-	Regret      float64   `json:"regret"`
+	Format      string         `json:"format"`
+	Version     int            `json:"version"`
+	Rows        []benchRowJSON `json:"rows"`
+	MedianError *float64       `json:"median_error"`
+	KendallTau  *float64       `json:"kendall_tau"`
+	Regret      *float64       `json:"regret"`
+}
+
+// benchRowJSON is a row. The ratios are time of 1f1b / own time.
+type benchRowJSON struct {
+	runJSON
+	Ratio          *float64 `json:"ratio_to_1f1b"`
+	PredictedRatio *float64 `json:"predicted_ratio_to_1f1b"`
 }
 
 func (b *comparison) json() benchJSON {
-	f := b.fidelity()
-	j := benchJSON{Format: "flexpipe/bench", Version: 1, Rows: []runJSON{}, MedianError: f.deviation, KendallTau: f.tau, Regret: f.regret}
+	j := benchJSON{Format: "flexpipe/bench", Version: 1, Rows: []benchRowJSON{}}
+	if f, ok := b.fidelity(); ok {
+		j.MedianError = &f.Median
+		if len(b.rows) > 1 {
+			j.KendallTau, j.Regret = &f.Tau, &f.Regret
+		}
+	}
 	for _, r := range b.rows {
-		row := r.row()
+		row := benchRowJSON{runJSON: r.row()}
 		if m, p, ok := b.ratios(r); ok {
 			row.Ratio, row.PredictedRatio = &m, &p
 		}

@@ -5,13 +5,14 @@ import (
 	"io"
 
 	"github.com/flexpipe/flexpipe/model"
+	pipert "github.com/flexpipe/flexpipe/runtime"
 )
 
 // text prints the comparison for people.
 func (b *comparison) text(w io.Writer, o *benchOptions) error {
 	first := b.rows[0]
 	if !o.quiet {
-		fmt.Fprintln(w, outline(first.problem, nil))
+		fmt.Fprintln(w, b.outline())
 		list := [][2]string{{"backend", first.label()}}
 		if first.trains() {
 			list = append(list, [2]string{"network", networkText(first.blueprint)})
@@ -58,8 +59,11 @@ func (b *comparison) table(w io.Writer) {
 		measured.add(unit.text(q.Median))
 		low.add(unit.text(q.P10))
 		high.add(unit.text(q.P90))
-		if t, deviation := r.predicted(); !r.functional() {
+		t, deviation := r.predicted()
+		if !r.functional() {
 			predicted.add(unit.text(t))
+		}
+		if r.compared() {
 			off.add(signed(deviation))
 		}
 		if m, p, ok := b.ratios(r); ok {
@@ -94,16 +98,36 @@ func (b *comparison) unit() scale {
 
 // remarks says how far predictions can be trusted, and the times.
 func (b *comparison) remarks() (list [][2]string) {
-	if !b.rows[0].functional() {
-		f := b.fidelity()
-		text := fmt.Sprintf("median error %.1f%%", 100*f.deviation)
+	if f, ok := b.fidelity(); ok {
+		text := fmt.Sprintf("median error %.1f%%", 100*f.Median)
 		if len(b.rows) > 1 {
-			text += fmt.Sprintf(", Kendall's tau %.2f, regret of the predicted best %.1f%%", f.tau, 100*f.regret)
+			text += fmt.Sprintf(", Kendall's tau %.2f, regret of the predicted best %.1f%%", f.Tau, 100*f.Regret)
 		}
 		list = append(list, [2]string{"fidelity", text})
 	}
-	if noise := b.rows[0].noise(); noise != "" {
+	if noise := b.noise(); noise != "" {
 		list = append(list, [2]string{"machine", noise})
 	}
 	return list
+}
+
+// noise says how often the machine was busy with something else, over the iterations of all rows;
+// "" if not known.
+func (b *comparison) noise() string {
+	all := outcome{execution: b.rows[0].execution, run: &pipert.Run{}}
+	for _, r := range b.rows {
+		all.run.Records = append(all.run.Records, r.run.Records...)
+	}
+	return all.noise()
+}
+
+// outline says what all rows have in common: the numbers of stages and operations are those of a
+// plan, and so are engines.
+func (b *comparison) outline() string {
+	p := b.rows[0].problem
+	text := fmt.Sprintf("%s, %s", model.Plural(p.Pipeline.RealDevices(), "device"), model.Plural(p.MicroBatches(), "micro-batch"))
+	if name := p.Pipeline.Name; name != "" {
+		text = name + ": " + text
+	}
+	return text
 }

@@ -26,7 +26,8 @@ const (
 )
 
 // contestants makes the plans and opens their backends. Of the default schedules it leaves
-// out those that do not fit. What it has opened it returns also with an error, to be closed.
+// out those that do not fit; if none is left, the error has the reasons of all, and the exit code
+// of the first that has one. What it has opened it returns also with an error, to be closed.
 func (p *program) contestants(ctx context.Context, cfg *config.Config, o *benchOptions) (list []*execution, err error) {
 	candidates, err := p.candidates(ctx, cfg, o)
 	if err != nil {
@@ -47,8 +48,9 @@ func (p *program) contestants(ctx context.Context, cfg *config.Config, o *benchO
 	return list, nil
 }
 
-// candidates makes the plans.
+// candidates makes the plans, with a name of its own for each.
 func (p *program) candidates(ctx context.Context, cfg *config.Config, o *benchOptions) (list []*candidate, err error) {
+	var left []error // why defaults are left out
 	for _, spec := range o.specs {
 		c, err := p.candidate(ctx, cfg, spec, o)
 		switch {
@@ -56,16 +58,50 @@ func (p *program) candidates(ctx context.Context, cfg *config.Config, o *benchOp
 			list = append(list, c)
 		case ctx.Err() != nil:
 			return nil, &exitError{exitLimit, errNothingMeasured}
+		case o.asked && strings.HasPrefix(where(err), spec):
+			return nil, fmt.Errorf("--schedules: %w", err) // it names the file
 		case o.asked:
 			return nil, fmt.Errorf("--schedules %s: %w", spec, err)
+		case !fitsNot(err):
+			return nil, fmt.Errorf("%s: %w", spec, err)
 		default:
-			p.note(o.quiet, "%s is left out: %v", spec, err)
+			left = append(left, fmt.Errorf("%s is left out: %w", spec, err))
 		}
 	}
 	if list == nil {
-		return nil, errors.New("no schedule fits; name some with --schedules")
+		return nil, errors.Join(append(left, errors.New("so no schedule is left to execute; name some with --schedules"))...)
 	}
+	for _, err := range left {
+		p.note(o.quiet, "%v", err)
+	}
+	distinguish(list, o.specs)
 	return list, nil
+}
+
+// fitsNot reports whether an error says that a schedule does not fit a configuration, or that none
+// was found: nothing is wrong with either.
+func fitsNot(err error) bool {
+	var shape *heuristics.ShapeError
+	var choice *cssr.ChoiceError
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return exit.code == exitInfeasible || exit.code == exitLimit
+	}
+	return errors.As(err, &shape) || errors.As(err, &choice)
+}
+
+// distinguish gives plan files of one name in several folders their paths as names. Plans are
+// parallel to specs, unless defaults were left out, none of which is a file.
+func distinguish(list []*candidate, specs []string) {
+	count := map[string]int{}
+	for _, c := range list {
+		count[c.name]++
+	}
+	for i, c := range list {
+		if count[c.name] > 1 {
+			c.name = specs[i]
+		}
+	}
 }
 
 // commonDilation returns the dilation that is enough for all plans, so that their times can be
@@ -85,7 +121,7 @@ func commonDilation(candidates []*candidate, tick time.Duration) (most float64, 
 func (p *program) candidate(ctx context.Context, cfg *config.Config, spec string, o *benchOptions) (*candidate, error) {
 	switch {
 	case spec == byTune:
-		return tunedCandidate(ctx, cfg, o)
+		return p.tunedCandidate(ctx, cfg, o)
 	case spec == bySolve:
 		return p.solvedCandidate(ctx, cfg, o)
 	case filepath.Ext(spec) == ".json":
@@ -99,10 +135,16 @@ func (p *program) candidate(ctx context.Context, cfg *config.Config, spec string
 	if err != nil {
 		return nil, fmt.Errorf("%w, or write %s, %s or a plan file", err, bySolve, byTune)
 	}
+	var c *candidate
 	if chunks == 0 {
-		return namedCandidate(cfg, &s, spec)
+		c, err = namedCandidate(cfg, &s, spec)
+	} else {
+		c, err = namedIn(cfg, &s, spec, chunks)
 	}
-	return namedIn(cfg, &s, spec, chunks)
+	if over := (*limitError)(nil); errors.As(err, &over) {
+		return nil, &exitError{exitInfeasible, errors.New(strings.Join(over.lines, "; "))}
+	}
+	return c, err
 }
 
 // splitSpec splits NAME/CHUNKS; without chunks they are 0.
@@ -182,12 +224,14 @@ func (p *program) solvedCandidate(ctx context.Context, cfg *config.Config, o *be
 }
 
 // tunedCandidate tunes the configuration over the whole space.
-func tunedCandidate(ctx context.Context, cfg *config.Config, o *benchOptions) (*candidate, error) {
+func (p *program) tunedCandidate(ctx context.Context, cfg *config.Config, o *benchOptions) (*candidate, error) {
 	limited, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
+	show, done := p.tuneProgress(o.quiet, string(cfg.Unit))
+	defer done()
 	r, err := tune.Tune(limited, cfg, o.space(cfg), tune.Options{
 		Seed: o.search.seed, Workers: o.workers, Top: 1, Finalists: 1,
-		Building: o.limit / 3, Solving: o.limit / 2,
+		Building: o.limit / 3, Solving: o.limit / 2, Progress: show,
 	})
 	if err != nil {
 		return nil, tuneRefusal(err)

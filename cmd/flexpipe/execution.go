@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -63,6 +64,8 @@ func newExecution(c *candidate, o *backendOptions) (*execution, error) {
 	return e, nil
 }
 
+// openCPU opens the backend that trains. Errors say what of the plan it cannot execute, or that the
+// machine has too little memory.
 func (e *execution) openCPU(o *backendOptions) error {
 	switch {
 	case e.blueprint == nil:
@@ -85,20 +88,19 @@ func (e *execution) openCPU(o *backendOptions) error {
 var errNoNetwork = errors.New("there are costs, but no network that could be trained; " +
 	"run it with --backend emulated, which waits as long as operations take, or give the configuration a model")
 
+// openEmulated opens the backend that only waits, with the least dilation at which its waits are
+// exact unless the user chooses one.
 func (e *execution) openEmulated(o *backendOptions) (err error) {
 	if e.dilation = o.dilation; e.dilation == 0 {
 		if e.dilation, err = emulated.SuggestDilation(e.problem, e.plan, o.tick); err != nil {
 			return err
 		}
 	}
-	if e.perTick, err = emulated.Scale(e.problem, o.tick, e.dilation); err != nil {
-		return err
-	}
 	backend, err := emulated.Open(e.program, emulated.Options{Tick: o.tick, Dilation: e.dilation, Anchored: o.anchored})
 	if err != nil {
 		return err
 	}
-	e.backend = backend
+	e.backend, e.perTick = backend, backend.PerTick()
 	return nil
 }
 
@@ -110,14 +112,35 @@ func (e *execution) stall(o *backendOptions) time.Duration {
 	if o.stall > 0 {
 		return o.stall
 	}
-	longest := e.problem.Pipeline.Latency
-	for _, link := range e.problem.Pipeline.Links {
+	return patience(e.longestQuiet(), e.perTick, leastStall)
+}
+
+// patience returns twenty times what lasts so many ticks, at least least: what takes that much
+// longer than it should has come to a halt.
+func patience(longest model.Time, perTick float64, least time.Duration) time.Duration {
+	const most = float64(math.MaxInt64 / 2) // a float64 near the largest duration may be above it
+	return max(least, time.Duration(min(20*float64(longest)*perTick, most)))
+}
+
+// longestQuiet returns the longest time, in ticks, in which an ideal execution neither starts nor
+// ends an operation: while one runs, with the factor of its micro-batch, or waits for a message.
+func (e *execution) longestQuiet() model.Time {
+	p := e.problem
+	longest := p.Pipeline.Latency
+	for _, link := range p.Pipeline.Links {
 		longest = max(longest, link.Latency)
 	}
-	for row := range e.problem.Rows {
-		longest = max(longest, e.problem.Rows[row].Duration)
+	for row := range p.Rows {
+		for _, pred := range p.Rows[row].Preds {
+			longest = max(longest, pred.Lag)
+		}
 	}
-	return max(leastStall, time.Duration(20*float64(longest)*e.perTick))
+	for _, order := range e.plan.Order {
+		for _, op := range order {
+			longest = max(longest, p.Duration(op))
+		}
+	}
+	return longest
 }
 
 // contestant returns what package runtime executes.
@@ -125,9 +148,10 @@ func (e *execution) contestant() pipert.Contestant {
 	return pipert.Contestant{Name: e.name, Engine: e.engine, Backend: e.backend}
 }
 
-// functional reports whether actors share cores, so that times say nothing about speed.
+// functional reports whether actors share cores, so that times say nothing about speed. Engines
+// beside devices are no actors that compute.
 func (e *execution) functional() bool {
-	return e.perTick == 0 && e.problem.NumDevices() > cores()
+	return e.perTick == 0 && e.problem.Pipeline.RealDevices() > cores()
 }
 
 // cores is how many operations can be computed at the same moment.
@@ -138,7 +162,7 @@ func (e *execution) label() string {
 	if labelled, ok := e.backend.(interface{ Label() string }); ok {
 		return labelled.Label()
 	}
-	actors, cores := model.Plural(e.problem.NumDevices(), "actor"), model.Plural(cores(), "core")
+	actors, cores := model.Plural(e.problem.Pipeline.RealDevices(), "actor"), model.Plural(cores(), "core")
 	if e.functional() {
 		return fmt.Sprintf("%s, functional: %s share %s, so times say nothing about speed", e.backend.Name(), actors, cores)
 	}
@@ -146,9 +170,13 @@ func (e *execution) label() string {
 }
 
 // closeAll closes the backends of executions, the last one first: each gives the process the number
-// of processors back that it found.
-func closeAll(executions []*execution) {
+// of processors back that it found. It returns the errors of all.
+func closeAll(executions []*execution) error {
+	var failed []error
 	for _, e := range slices.Backward(executions) {
-		e.backend.Close()
+		if err := e.backend.Close(); err != nil {
+			failed = append(failed, &exitError{exitFailure, fmt.Errorf("closing %s: %w", e.name, err)})
+		}
 	}
+	return errors.Join(failed...)
 }

@@ -18,18 +18,21 @@ const (
 	searches nature = iota // it searches, and prints a result
 	reports                // it prints a result
 	runs                   // it executes plans, and prints a report; the seed decides data and parameters
+	compares               // it searches and executes; the seed decides all of it
 	writes                 // it writes text or a picture, which has no JSON form
 )
 
 // commonFlags are the flags that every command takes. Those that mean nothing to
 // a command, which does not search, are not in its help.
 func commonFlags(output string, command nature) []cli.Flag {
-	hidden, asJSON := command != searches, "print the result, or an error, as JSON"
+	hidden, asJSON := command != searches && command != compares, "print the result, or an error, as JSON"
 	seed := "seed of the randomised searches"
-	if command == runs {
+	switch command {
+	case runs:
 		seed = "seed of parameters and data"
-	}
-	if command == writes {
+	case compares:
+		seed = "seed of searches, parameters and data"
+	case writes:
 		asJSON = "print an error as JSON; nothing else has that form here"
 	}
 	return []cli.Flag{

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flexpipe/flexpipe/constraints"
@@ -39,17 +40,29 @@ func named(problem *model.Problem, s *heuristics.Schedule) (*solve.Result, error
 	return r, nil
 }
 
-// refuseNamed words the violations of a named schedule.
+// refuseNamed words the violations of a named schedule. If all of them are about memory limits, it
+// returns a *limitError.
 func refuseNamed(problem *model.Problem, plan *model.Plan, s *heuristics.Schedule, broken *constraints.RuleError) error {
-	const remedy = "leave out --schedule to search for a plan that keeps "
 	if broken.Report.Counts[constraints.RuleMemory] < broken.Report.Total() {
-		return fmt.Errorf("schedule %s breaks a rule here: %w\n%sit", s.Name, broken, remedy)
+		return fmt.Errorf("schedule %s breaks a rule here: %w\n%sit", s.Name, broken, searchInstead)
 	}
 	lines, err := overLimits(problem, plan, "schedule "+s.Name)
 	if err != nil {
 		return err
 	}
-	return errors.New(strings.Join(append(lines, remedy+"the limits"), "\n"))
+	return &limitError{lines}
+}
+
+// searchInstead is the remedy for named schedules that do not keep something.
+const searchInstead = "leave out --schedule to search for a plan that keeps "
+
+// limitError is why a named schedule is no plan: it needs more memory than the limits allow.
+type limitError struct {
+	lines []string // each device, and what would fit
+}
+
+func (e *limitError) Error() string {
+	return strings.Join(append(slices.Clone(e.lines), searchInstead+"the limits"), "\n")
 }
 
 // mostOver is the number of devices over their limit that are named.

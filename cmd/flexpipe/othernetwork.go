@@ -9,11 +9,12 @@ import (
 )
 
 // otherWork says in what two problems are not about the same training, "" if they are. Stages,
-// their places and their costs may differ.
+// their places, their costs and the engines beside devices may differ.
 func otherWork(a, b *model.Problem) (string, error) {
+	x, y := a.Pipeline.RealDevices(), b.Pipeline.RealDevices()
 	switch {
-	case a.NumDevices() != b.NumDevices():
-		return fmt.Sprintf("%s, not %d", model.Plural(a.NumDevices(), "device"), b.NumDevices()), nil
+	case x != y:
+		return fmt.Sprintf("%s, not %d", model.Plural(x, "device"), y), nil
 	case a.MicroBatches() != b.MicroBatches():
 		return fmt.Sprintf("%s, not %d", model.Plural(a.MicroBatches(), "micro-batch"), b.MicroBatches()), nil
 	case a.Pipeline.Network == "" && b.Pipeline.Network == "":
@@ -23,15 +24,15 @@ func otherWork(a, b *model.Problem) (string, error) {
 	case b.Pipeline.Network == "":
 		return "it has a network", nil
 	}
-	x, err := network.DecodeBlueprint(a.Pipeline.Network)
+	own, err := network.DecodeBlueprint(a.Pipeline.Network)
 	if err != nil {
 		return "", err
 	}
-	y, err := network.DecodeBlueprint(b.Pipeline.Network)
+	other, err := network.DecodeBlueprint(b.Pipeline.Network)
 	if err != nil {
 		return "", err
 	}
-	return otherNetwork(x, y), nil
+	return otherNetwork(own, other), nil
 }
 
 // otherNetwork says in what the network of a is not that of b, "" if it is, with micro-batches as

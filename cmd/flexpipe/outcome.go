@@ -25,6 +25,12 @@ func (r *outcome) predicted() (seconds, deviation float64) {
 	return seconds, pipert.PredictionError(seconds, r.run.Makespans().Median)
 }
 
+// compared reports whether the prediction can be held against what was measured: actors that share
+// cores say nothing about speed, and an iteration of no length has no relative error.
+func (r *outcome) compared() bool {
+	return !r.functional() && r.prediction.Seconds() > 0 && r.run.Makespans().Median > 0
+}
+
 // throughput returns samples and tokens in a second, whole steps counted; false if nothing
 // was trained.
 func (r *outcome) throughput() (samples, tokens float64, ok bool) {

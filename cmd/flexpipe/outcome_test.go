@@ -1,13 +1,18 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/flexpipe/flexpipe/cssr"
+	"github.com/flexpipe/flexpipe/heuristics"
 	"github.com/flexpipe/flexpipe/model"
+	"github.com/flexpipe/flexpipe/model/modelgen"
 	pipert "github.com/flexpipe/flexpipe/runtime"
 )
 
@@ -98,6 +103,27 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
+// TestFitsNot demands that a default schedule is passed over only where it does not fit, or no plan
+// was found.
+func TestFitsNot(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{fmt.Errorf("wrapped: %w", &heuristics.ShapeError{}), true},
+		{&cssr.ChoiceError{}, true},
+		{&exitError{exitInfeasible, errors.New("no memory")}, true},
+		{&exitError{exitLimit, errors.New("no time")}, true},
+		{&exitError{exitRule, errors.New("a wrong plan")}, false},
+		{&exitError{exitFailure, errors.New("a fault")}, false},
+		{errors.New("something else"), false},
+	} {
+		if got := fitsNot(c.err); got != c.want {
+			t.Errorf("%T %v: %v, want %v", c.err, c.err, got, c.want)
+		}
+	}
+}
+
 // ran returns the outcome of a plan without backend that took so many milliseconds, and by
 // prediction so many.
 func ran(name string, measured []int, predicted model.Time) *outcome {
@@ -113,17 +139,51 @@ func ran(name string, measured []int, predicted model.Time) *outcome {
 }
 
 func TestRatios(t *testing.T) {
-	b := &comparison{[]*outcome{ran("zb-h1", []int{90, 80, 100}, 75), ran(reference, []int{120, 100, 110}, 100)}}
+	// A machine that becomes slower: what counts is the iteration beside, not the median over all.
+	b := &comparison{[]*outcome{ran("zb-h1", []int{100, 200, 400}, 75), ran(reference, []int{110, 440, 400}, 100)}}
 	measured, predicted, ok := b.ratios(b.rows[0])
-	if !ok || math.Abs(measured-110.0/90) > 1e-12 || math.Abs(predicted-100.0/75) > 1e-12 {
+	if !ok || math.Abs(measured-1.1) > 1e-12 || math.Abs(predicted-100.0/75) > 1e-12 {
 		t.Errorf("ratios %v, %v, %v", measured, predicted, ok)
 	}
-	f := b.fidelity()
-	if want := (1.0/6 + 1.0/11) / 2; math.Abs(f.deviation-want) > 1e-12 || f.tau != 1 || f.regret != 0 {
-		t.Errorf("fidelity %+v, want deviation %v, tau 1, regret 0", f, want)
+	f, ok := b.fidelity()
+	if want := (125.0/200 + 300.0/400) / 2; !ok || math.Abs(f.Median-want) > 1e-12 || f.Tau != 1 || f.Regret != 0 {
+		t.Errorf("fidelity %+v, %v, want deviation %v, tau 1, regret 0", f, ok, want)
 	}
 	if _, _, ok := (&comparison{b.rows[:1]}).ratios(b.rows[0]); ok {
 		t.Error("a ratio without a reference")
+	}
+}
+
+// TestNothingIsCompared demands that neither iterations of no length nor actors that share cores
+// are compared with anything.
+func TestNothingIsCompared(t *testing.T) {
+	functional := ran("gpipe", []int{100}, 50)
+	functional.perTick, functional.problem = 0, modelgen.Unit(cores()+1, 1)
+	for _, r := range []*outcome{functional, ran("gpipe", []int{0}, 0), ran("gpipe", []int{100}, 0)} {
+		b := &comparison{[]*outcome{ran(reference, []int{120}, 100), r}}
+		if _, ok := b.fidelity(); ok {
+			t.Error("fidelity of what cannot be compared")
+		}
+		if _, _, ok := b.ratios(r); ok {
+			t.Error("a ratio of what cannot be compared")
+		}
+		r.name, b.rows[0].name = reference, "zb-h1"
+		if _, _, ok := b.ratios(b.rows[0]); ok {
+			t.Error("a ratio to what cannot be compared")
+		}
+	}
+}
+
+// TestNoiseOfAllRows demands that the remark about the machine is not that of the first row.
+func TestNoiseOfAllRows(t *testing.T) {
+	b := &comparison{[]*outcome{ran(reference, []int{120}, 100), ran("zb-h1", []int{100}, 75)}}
+	for i, r := range b.rows {
+		r.perTick, r.problem = 0, modelgen.Unit(1, 1)
+		r.run.Records[0].Start = make([]int64, 4)
+		r.run.Records[0].Devices = []pipert.DeviceRecord{{Preempted: 2 * i}}
+	}
+	if got := b.noise(); !strings.HasPrefix(got, "25.0% of the operations") {
+		t.Errorf("remark %q", got)
 	}
 }
 

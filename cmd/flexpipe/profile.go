@@ -29,7 +29,7 @@ func (p *program) profileCommand() *cli.Command {
 			"beside it in place of a cluster, so that tune can move layers.",
 		Flags: slices.Concat(
 			[]cli.Flag{&cli.StringFlag{Name: "backend", Value: onCPU, Usage: "the `NAME` of what to measure: cpu"}},
-			iterationFlags(3, 1), commonFlags("write the profile to this `FILE`", runs)),
+			iterationFlags(3, 1, unmeasured), commonFlags("write the profile to this `FILE`", runs)),
 		Action: p.profile,
 	}
 }
@@ -95,13 +95,14 @@ type measurement struct {
 	stages  []profile.StageTimes
 	file    *config.Profile
 	label   string
+	counts  string // how many iterations it rests on
 }
 
 // measure executes the network of a configuration with each way of recomputation, all devices at
 // work at once, and once more with one operation at a time.
-func (p *program) measure(ctx context.Context, cfg *config.Config, o *backendOptions, quiet bool) (*measurement, error) {
+func (p *program) measure(ctx context.Context, cfg *config.Config, o *backendOptions, quiet bool) (m *measurement, err error) {
 	t := &trial{options: o}
-	defer func() { closeAll(t.executions) }()
+	defer func() { err = errors.Join(err, closeAll(t.executions)) }()
 	for _, way := range ways(cfg) {
 		e, err := newGauge(ctx, cfg, way, o)
 		if err != nil {
@@ -115,30 +116,33 @@ func (p *program) measure(ctx context.Context, cfg *config.Config, o *backendOpt
 		return nil, err
 	}
 	t.executions = append(t.executions, alone)
-	err = t.perform(ctx, p, quiet, func() error {
-		for _, e := range t.executions {
-			e.profiler().ResetTimes()
-		}
-		return nil
-	})
-	if err != nil {
+	if err := t.perform(ctx, p, quiet); err != nil {
 		return nil, err
 	}
-	return t.measurement(map[string]string{
-		"backend": first.label(), "cpu": fmt.Sprintf("%s, %s", runtime.GOARCH, model.Plural(runtime.NumCPU(), "core")),
-		"iterations": fmt.Sprint(len(t.runs[0].Records)), "created": time.Now().UTC().Format(time.RFC3339), "tool": "flexpipe " + version(),
-	})
+	return t.measurement()
+}
+
+// provenance says what a trial was measured on, when and how, for the profile file.
+func (t *trial) provenance() map[string]string {
+	texts := map[string]string{
+		"backend": t.executions[0].label(), "cpu": fmt.Sprintf("%s, %s", runtime.GOARCH, model.Plural(runtime.NumCPU(), "core")),
+		"iterations": strconv.Itoa(len(t.runs[0].Records)), "created": time.Now().UTC().Format(time.RFC3339), "tool": "flexpipe " + version(),
+	}
+	if t.interrupted {
+		texts["reason"] = errInterrupted.Error()
+	}
+	return texts
 }
 
 // measurement returns what a trial has measured whose last execution ran one operation at a time.
-func (t *trial) measurement(provenance map[string]string) (*measurement, error) {
+func (t *trial) measurement() (*measurement, error) {
 	first, last := t.executions[0], len(t.executions)-1
 	costs, err := gathered(t.executions[:last], t.runs[:last])
 	if err != nil {
 		return nil, err
 	}
 	costs.costs.AddSolo(t.executions[last].profiler())
-	m := &measurement{Costs: costs.costs, problem: first.problem, label: first.label()}
+	m := &measurement{Costs: costs.costs, problem: first.problem, label: first.label(), counts: t.counts()}
 	if m.parts, err = first.blueprint.StageParts(); err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (t *trial) measurement(provenance map[string]string) (*measurement, error) 
 		return nil, err
 	}
 	m.stages = profile.TimesOfStages(first.problem, t.runs[0].Records, t.runs[last].Records)
-	m.file, err = m.Costs.File(first.blueprint, m.stages, provenance)
+	m.file, err = m.Costs.File(first.blueprint, m.stages, t.provenance())
 	return m, err
 }
 
@@ -186,7 +190,7 @@ func (m *measurement) encode(w io.Writer) error {
 func (m *measurement) text(w io.Writer, quiet bool) error {
 	if !quiet {
 		fmt.Fprintln(w, outline(m.problem, nil))
-		fields(w, [2]string{"backend", m.label}, [2]string{"transfer", m.transferText()})
+		fields(w, [2]string{"backend", m.label}, [2]string{"measured", m.counts}, [2]string{"transfer", m.transferText()})
 		fmt.Fprintln(w)
 		m.stageTable(w)
 		fmt.Fprintln(w)

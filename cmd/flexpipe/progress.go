@@ -35,9 +35,7 @@ func (p *program) spin(quiet bool, text func() string) (done func(), seen bool) 
 	if !p.watched(quiet) {
 		return func() {}, false
 	}
-	late := make(chan any)
-	timer := time.AfterFunc(progressDelay, func() { close(late) })
-	container := mpb.New(mpb.WithOutput(p.err), mpb.WithRenderDelay(late))
+	container, timer := p.container()
 	bar := container.New(0, mpb.SpinnerStyle().PositionLeft(), mpb.BarWidth(1),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return text() })))
 	return func() {
@@ -45,6 +43,14 @@ func (p *program) spin(quiet bool, text func() string) (done func(), seen bool) 
 		bar.Abort(true)
 		container.Wait()
 	}, true
+}
+
+// container returns where lines on standard error are drawn, from progressDelay on unless the timer
+// is stopped before.
+func (p *program) container() (*mpb.Progress, *time.Timer) {
+	late := make(chan any)
+	timer := time.AfterFunc(progressDelay, func() { close(late) })
+	return mpb.New(mpb.WithOutput(p.err), mpb.WithRenderDelay(late)), timer
 }
 
 // progressLine holds what the line on the terminal says.
@@ -105,9 +111,7 @@ func (p *program) bar(quiet bool, total int) (show func(pipert.Progress), done f
 		}
 		return line
 	}
-	late := make(chan any)
-	timer := time.AfterFunc(progressDelay, func() { close(late) })
-	container := mpb.New(mpb.WithOutput(p.err), mpb.WithRenderDelay(late))
+	container, timer := p.container()
 	b := container.AddBar(int64(total), mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d iterations ")), mpb.AppendDecorators(decor.Any(text)))
 	show = func(latest pipert.Progress) {

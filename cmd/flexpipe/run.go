@@ -13,7 +13,7 @@ import (
 )
 
 func (p *program) runCommand() *cli.Command {
-	flags := append(backendFlags(20),
+	flags := append(backendFlags(20, "execute `N` iterations first; cpu: costs are from all but the first"),
 		&cli.StringFlag{Name: "trace", TakesFile: true, Usage: "write the timelines to this `FILE`, for ui.perfetto.dev"},
 		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: fmt.Sprintf("draw the iteration also with --quiet or on more than %d devices", mostLanes)},
@@ -35,6 +35,8 @@ type runOptions struct {
 	quiet, color   bool
 }
 
+// runOptions reads the flags of run, and refuses those that contradict each other and files that
+// cannot be written.
 func (p *program) runOptions(c *cli.Context) (o runOptions, err error) {
 	if o.backendOptions, err = backendOf(c); err != nil {
 		return o, err
@@ -97,43 +99,48 @@ func (p *program) runPlan(c *cli.Context) error {
 	})
 }
 
-// execute warms a plan up, predicts, and measures.
-func (p *program) execute(ctx context.Context, file *model.PlanFile, o *runOptions) (*outcome, error) {
+// execute executes a plan, and predicts what it should take.
+func (p *program) execute(ctx context.Context, file *model.PlanFile, o *runOptions) (r *outcome, err error) {
 	e, err := newExecution(&candidate{nameOf(file), file.Problem, file.Plan}, &o.backendOptions)
 	if err != nil {
 		return nil, err
 	}
-	defer e.backend.Close()
-	var costs *predictor
-	if o.profile != "" { // before anything runs: it may be wrong
-		if costs, err = p.profiled(o.profile, e); err != nil {
-			return nil, err
-		}
-	}
 	t := &trial{executions: []*execution{e}, options: &o.backendOptions}
+	defer func() { err = errors.Join(err, closeAll(t.executions)) }()
 	var prediction *pipert.Prediction
-	err = t.perform(ctx, p, o.quiet, func() error {
-		if costs == nil {
-			if costs, err = t.warmCosts(); err != nil {
+	costs, err := p.givenCosts(e, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case costs == nil:
+		err = t.performGauged(ctx, p, o.quiet, func() (err error) {
+			if costs, err = gathered(t.executions, t.warm); err != nil {
 				return err
 			}
+			prediction, err = costs.predict(e)
+			return err
+		})
+	default: // predicted before anything runs: the costs may be those of another network
+		if prediction, err = costs.predict(e); err == nil {
+			err = t.perform(ctx, p, o.quiet)
 		}
-		prediction, err = costs.predict(e)
-		return err
-	})
+	}
 	if err != nil {
 		return nil, err
 	}
 	return t.outcome(0, prediction, costs.basis), nil
 }
 
-// warmCosts returns the costs by which an execution is predicted: those of its warm-up, or where
-// the backend's durations are those of the plan, these.
-func (t *trial) warmCosts() (*predictor, error) {
-	if t.executions[0].perTick > 0 {
+// givenCosts returns the costs by which an execution is predicted: those of --profile, or where the
+// backend's durations are those of the plan, these; nil if the warm-up has to tell.
+func (p *program) givenCosts(e *execution, o *runOptions) (*predictor, error) {
+	switch {
+	case o.profile != "":
+		return p.profiled(o.profile, e)
+	case e.perTick > 0:
 		return &predictor{basis: ownCosts}, nil
 	}
-	return gathered(t.executions, t.warm)
+	return nil, nil
 }
 
 // nameOf names a plan: the schedule, or just a plan that a search has found.

@@ -6,7 +6,7 @@ import (
 	pipert "github.com/flexpipe/flexpipe/runtime"
 )
 
-// runJSON is the report of run, version 1, and a row of bench. Times are seconds; memory is
+// runJSON is the report of run, version 1, and most of a row of bench. Times are seconds; memory is
 // bytes, or of emulated devices in the plan's own unit. What a backend does not know is null.
 type runJSON struct {
 	Format  string `json:"format,omitempty"` // not in rows of bench
@@ -20,7 +20,7 @@ type runJSON struct {
 	Measured         quantilesJSON   `json:"measured_seconds"`
 	Step             quantilesJSON   `json:"step_seconds"` // with data and optimizer
 	Predicted        float64         `json:"predicted_seconds"`
-	PredictionError  float64         `json:"prediction_error"`
+	PredictionError  *float64        `json:"prediction_error"` // null: not compared
 	SamplesPerSecond *float64        `json:"samples_per_second"`
 	TokensPerSecond  *float64        `json:"tokens_per_second"`
 	PeakMemory       *json.Number    `json:"peak_memory"` // of the device with most
@@ -30,9 +30,6 @@ type runJSON struct {
 	Devices          []ranDeviceJSON `json:"devices"`
 	Operations       []ranRowJSON    `json:"operations"`
 	Reason           string          `json:"reason"`
-
-	Ratio          *float64 `json:"ratio_to_1f1b,omitempty"` // rows of bench: time of 1f1b / own time
-	PredictedRatio *float64 `json:"predicted_ratio_to_1f1b,omitempty"`
 }
 
 type quantilesJSON struct {
@@ -78,7 +75,10 @@ func (r *outcome) row() runJSON {
 	j := runJSON{
 		Schedule: r.name, Backend: r.backend.Name(), Label: r.label(), Functional: r.functional(), Basis: r.basis,
 		Iterations: len(r.run.Records), Measured: toQuantilesJSON(r.run.Makespans()), Step: toQuantilesJSON(r.run.StepSeconds()),
-		Predicted: predicted, PredictionError: deviation, Losses: []float64{}, Devices: r.devicesJSON(), Operations: []ranRowJSON{},
+		Predicted: predicted, Losses: []float64{}, Devices: r.devicesJSON(), Operations: []ranRowJSON{},
+	}
+	if r.compared() {
+		j.PredictionError = &deviation
 	}
 	if samples, tokens, ok := r.throughput(); ok {
 		j.SamplesPerSecond, j.TokensPerSecond = &samples, &tokens

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +29,11 @@ func TestMain(m *testing.M) {
 //	exits CODE command args...      run a command, which must end with that code
 //	interrupted RE command args...  interrupt a command so late that its output matches
 //	json FILE path value            compare a value of a JSON file (or stdout) as it is written
-//	alike FILE FILE path            compare a value of two JSON files as it is written
+//	alike FILE path FILE path       compare two values of JSON files as they are written
 //	keys FILE path key...           compare the keys of an object in a JSON file, in any order
 //	untimed FILE NEW                copy a file (or stdout) without measured times and the work of searches
+//
+// and beside its conditions [parallel]: two actors do not share a core, so that times are compared.
 //
 // The flag -update rewrites the files that cmp compares with.
 func TestScripts(t *testing.T) {
@@ -46,6 +49,12 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
 			return nil
+		},
+		Condition: func(condition string) (bool, error) {
+			if condition != "parallel" {
+				return false, fmt.Errorf("unknown condition %q", condition)
+			}
+			return cores() > 1, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupted": interrupted, "json": jsonValue, "alike": alike, "keys": keys, "untimed": untimed,

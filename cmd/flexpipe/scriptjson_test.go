@@ -21,11 +21,11 @@ func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func alike(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: alike FILE FILE path")
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: alike FILE path FILE path")
 	}
-	if a, b := valueIn(ts, args[0], args[2]), valueIn(ts, args[1], args[2]); a != b {
-		ts.Fatalf("%s is %s in %s, and %s in %s", args[2], a, args[0], b, args[1])
+	if a, b := valueIn(ts, args[0], args[1]), valueIn(ts, args[2], args[3]); a != b {
+		ts.Fatalf("%s of %s is\n%s, and %s of %s is\n%s", args[1], args[0], a, args[3], args[2], b)
 	}
 }
 

@@ -15,11 +15,11 @@ type CompareOptions struct {
 
 // Compare draws lanes as text, those of each device under each other, on one time axis
 // in a physical unit, in the style of ASCII's scaled form: a summary with the length of
-// each lane and how far it is from the first, the axis, a line for each device and lane
-// with its busy share, and a legend. Lanes may be of different plans and problems, as
-// long as they have as many devices; devices are named as in the first. It returns an
-// error if there is no lane, *LaneError for what cannot have run, and those of w. Cost
-// O(operations).
+// each lane and how far the first is from it, (first - lane) / lane, the axis, a line for
+// each device and lane with its busy share, and a legend. Lanes may be of different plans
+// and problems, as long as they have as many devices; devices are named as in the first.
+// It returns an error if there is no lane, *LaneError for what cannot have run, and those
+// of w. Cost O(operations).
 func Compare(w io.Writer, lanes []TraceLane, o CompareOptions) error {
 	c, err := newComparison(lanes)
 	if err != nil {

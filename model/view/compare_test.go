@@ -57,7 +57,7 @@ func TestCompareTheSame(t *testing.T) {
 	again := lane
 	again.Name = "b"
 	lines := strings.Split(string(compare(t, []view.TraceLane{lane, again}, view.CompareOptions{})), "\n")
-	if !strings.Contains(lines[0], "b 391.2 us (0%)") {
+	if !strings.Contains(lines[0], "b 391.2 us (a 0%)") {
 		t.Errorf("summary %q", lines[0])
 	}
 	for i := 2; i < 2+2*p.NumDevices(); i += 2 {

@@ -74,15 +74,16 @@ func (tr *track) busyShare(d int, length model.Time) string {
 	return percent(busy, length)
 }
 
-// facts lists the length of each lane, and how far later ones are from the first.
+// facts lists the length of each lane, and of later ones how far the first is from them: of a
+// prediction beside what was measured, its error relative to the measurement.
 func (c *comparison) facts() []string {
 	var facts []string
 	first := c.tracks[0].length()
 	for i, tr := range c.tracks {
 		length := tr.length()
 		fact := fmt.Sprintf("%s %s %s", c.lanes[i].Name, c.unit.Rounded(int64(length)), c.unit.Name)
-		if i > 0 && first > 0 {
-			fact += " (" + signedPercent(length-first, first) + ")"
+		if i > 0 && length > 0 {
+			fact += fmt.Sprintf(" (%s %s)", c.lanes[0].Name, signedPercent(first-length, length))
 		}
 		facts = append(facts, fact)
 	}
