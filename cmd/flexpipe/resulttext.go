@@ -295,6 +295,9 @@ func (a *answer) searched() bool {
 // rounded leaves three digits or so of a measured time.
 func rounded(t time.Duration) time.Duration {
 	step := time.Microsecond
+	if t < step {
+		step = time.Nanosecond // what takes time is not 0
+	}
 	for t >= 1000*step {
 		step *= 10
 	}
