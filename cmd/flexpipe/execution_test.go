@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,28 @@ func TestPatience(t *testing.T) {
 	}
 	if got := patience(1<<60, 1e15, time.Second); got < 100*365*24*time.Hour {
 		t.Errorf("of the longest time there is: %v", got)
+	}
+}
+
+// someBackend is one of which only the name is known.
+type someBackend struct{ pipert.Backend }
+
+func (someBackend) Name() string { return onCPU }
+
+// TestEnginesAreNoActors demands that engines beside devices do not count among those who share
+// cores.
+func TestEnginesAreNoActors(t *testing.T) {
+	devices := make([]model.Device, cores()+2)
+	devices[cores()].Engine, devices[cores()+1].Engine = true, true
+	e := execution{
+		candidate: &candidate{problem: &model.Problem{Pipeline: &model.Pipeline{Devices: devices}}}, backend: someBackend{},
+	}
+	if want := fmt.Sprintf("cpu, %s on %s", model.Plural(cores(), "actor"), model.Plural(cores(), "core")); e.label() != want {
+		t.Errorf("label %q, want %q", e.label(), want)
+	}
+	devices[cores()].Engine = false
+	if !e.functional() {
+		t.Error("more devices than cores, and no core is shared")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func (p *program) runCommand() *cli.Command {
-	flags := append(backendFlags(20, "execute `N` iterations first; cpu: costs are from all but the first"),
+	flags := append(backendFlags(20, "execute `N` iterations first; cpu: costs from the second on"),
 		&cli.StringFlag{Name: "trace", TakesFile: true, Usage: "write the timelines to this `FILE`, for ui.perfetto.dev"},
 		&cli.StringFlag{Name: "profile", TakesFile: true, Usage: "cpu: predict with the costs in this `FILE`"},
 		&cli.BoolFlag{Name: "gantt", DisableDefaultText: true, Usage: fmt.Sprintf("draw the iteration also with --quiet or on more than %d devices", mostLanes)},
