@@ -26,7 +26,7 @@ func RowTimes(p *model.Problem, records []*Record) []Quantiles {
 	return times
 }
 
-// Hops returns the time that messages with a cargo took, in nanoseconds: from the end of
+// Hops returns the time that messages took, with or without cargo, in nanoseconds: from the end of
 // the producer to the start of the consumer, where the consumer's devices had nothing else to
 // do in between, and waited for nothing else.
 func Hops(program *lower.Program, records []*Record) Quantiles {
@@ -36,7 +36,7 @@ func Hops(program *lower.Program, records []*Record) Quantiles {
 		for i := range program.Messages {
 			m := &program.Messages[i]
 			sent := r.End[m.Producer]
-			if m.Carries == lower.Nothing || sent < ready[m.Consumer] {
+			if sent < ready[m.Consumer] {
 				continue // another message was the last to come
 			}
 			if free[m.Consumer] > sent {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/flexpipe/flexpipe/cssr"
 	"github.com/flexpipe/flexpipe/model"
 	"github.com/flexpipe/flexpipe/model/config"
 	"github.com/flexpipe/flexpipe/model/network"
@@ -103,15 +104,21 @@ type measurement struct {
 func (p *program) measure(ctx context.Context, cfg *config.Config, o *backendOptions, quiet bool) (m *measurement, err error) {
 	t := &trial{options: o}
 	defer func() { err = errors.Join(err, closeAll(t.executions)) }()
-	for _, way := range ways(cfg) {
+	ways, err := waysToMeasure(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, way := range ways {
 		e, err := newGauge(ctx, cfg, way, o)
+		if err == nil && e.functional() {
+			e, err = e.alone(o)
+		}
 		if err != nil {
 			return nil, err
 		}
 		t.executions = append(t.executions, e)
 	}
-	first := t.executions[0]
-	alone, err := newExecution(&candidate{gaugeName + " alone", first.problem, profile.Serial(first.program)}, o)
+	alone, err := newExecution(t.executions[0].serial(), o)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +149,7 @@ func (t *trial) measurement() (*measurement, error) {
 		return nil, err
 	}
 	costs.costs.AddSolo(t.executions[last].profiler())
-	m := &measurement{Costs: costs.costs, problem: first.problem, label: first.label(), counts: t.counts()}
+	m := &measurement{Costs: costs.costs, problem: first.problem, label: t.gaugeLabel(), counts: t.counts()}
 	if m.parts, err = first.blueprint.StageParts(); err != nil {
 		return nil, err
 	}
@@ -170,12 +177,41 @@ func (t *trial) checkMemory(costs *predictor, executions int) error {
 	return nil
 }
 
-// ways returns the ways of recomputation that change something in the network.
-func ways(cfg *config.Config) []network.Recompute {
-	if cfg.Model != nil && cfg.Model.Kind == config.MLP {
-		return []network.Recompute{network.RecomputeNone, network.RecomputeFull}
+// gaugeLabel says how the costs were measured.
+func (t *trial) gaugeLabel() string {
+	first := t.executions[0]
+	if first.functional() {
+		return fmt.Sprintf("%s, %s on %s, so operations were measured one at a time", first.backend.Name(),
+			model.Plural(first.problem.Pipeline.RealDevices(), "actor"), model.Plural(cores(), "core"))
 	}
-	return []network.Recompute{network.RecomputeNone, network.RecomputeSelective, network.RecomputeFull}
+	return first.label()
+}
+
+// serial returns the plan of an execution with one operation at a time.
+func (e *execution) serial() *candidate {
+	return &candidate{e.name + " alone", e.problem, profile.Serial(e.program)}
+}
+
+// alone closes an execution and opens one in its place that runs one operation at a time: where
+// actors share cores, all at once would measure how they share them.
+func (e *execution) alone(o *backendOptions) (*execution, error) {
+	if err := e.backend.Close(); err != nil {
+		return nil, err
+	}
+	return newExecution(e.serial(), o)
+}
+
+// waysToMeasure returns the ways of recomputation that change something in the network; stages
+// that are given have theirs.
+func waysToMeasure(cfg *config.Config) ([]network.Recompute, error) {
+	if cfg.Model == nil {
+		return []network.Recompute{network.RecomputeNone}, nil
+	}
+	net, err := cssr.Network(cfg.Model, len(cfg.Devices))
+	if err != nil {
+		return nil, err
+	}
+	return network.Recomputations(net)
 }
 
 func (m *measurement) encode(w io.Writer) error {
