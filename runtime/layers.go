@@ -28,6 +28,6 @@ type LayerCosts struct {
 	Work       int64 // space that every operation uses anew; a stage needs the largest
 	// SelectiveWork and FullWork are what recomputation needs beyond Work.
 	SelectiveWork, FullWork int64
-	Parameters int64 // how many
-	Output     int64 // what the next layer reads
+	Parameters              int64 // how many
+	Output                  int64 // what the next layer reads
 }
