@@ -19,6 +19,9 @@ var (
 // they print, beside files that README.md shows under their names. With -update it puts the new
 // output in.
 func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: the scripts run the same commands")
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
