@@ -1,5 +1,7 @@
 package config
 
+import "iter"
+
 // LayerProfile is what was measured of one layer of a network, without the layers beside
 // it on its stage.
 type LayerProfile struct {
@@ -87,33 +89,11 @@ func (p *profileDocument) readLayer(v value, l *LayerProfile) (ok bool) {
 
 // readLayerDurations reads a measurement per kind of operation of a layer.
 func (p *profileDocument) readLayerDurations(v value, result *LayerDurations) bool {
-	const remedy = `write measurements such as {"forward": {"median": 10}}`
-	if v.absent() {
-		v.failMissing(remedy)
-		return false
-	}
-	if !v.mapping(remedy) {
-		return false
-	}
-	forward, ok := p.readLayerMeasurement(v.get("forward"))
-	if ok && forward == nil {
-		v.get("forward").failMissing("every layer has a forward: write its duration, 0 if it takes no time")
-		ok = false
-	}
-	if !ok {
-		return false
-	}
-	result.Forward = *forward
-	for key, target := range result.optional() {
-		if *target, ok = p.readLayerMeasurement(v.get(key)); !ok {
-			return false
-		}
-	}
-	return true
+	return readKinds(v, "layer", &result.Forward, result.optional(), p.readLayerMeasurement)
 }
 
 // optional yields the places of the measurements that a layer may lack, by key.
-func (t *LayerDurations) optional() func(yield func(string, **Measurement) bool) {
+func (t *LayerDurations) optional() iter.Seq2[string, **Measurement] {
 	return func(yield func(string, **Measurement) bool) {
 		_ = yield("backward_input", &t.BackwardInput) &&
 			yield("backward_weight", &t.BackwardWeight) &&

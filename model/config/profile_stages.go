@@ -1,5 +1,7 @@
 package config
 
+import "iter"
+
 // readStages reads the profile of each stage. It stops at the first that cannot be
 // read.
 func (p *profileDocument) readStages(v value) bool {
@@ -47,8 +49,14 @@ func (p *profileDocument) readStage(v value, stage int) bool {
 	return ok
 }
 
-// readDurations reads a measurement per kind of operation.
+// readDurations reads a measurement per kind of operation of a stage.
 func (p *profileDocument) readDurations(v value, result *Durations) bool {
+	return readKinds(v, "stage", &result.Forward, result.optional(), p.readMeasurement)
+}
+
+// readKinds reads a measurement per kind of operation: the forward, which every owner (a stage or a
+// layer) has, and those that it may lack.
+func readKinds(v value, owner string, forward *Measurement, optional iter.Seq2[string, **Measurement], read func(value) (*Measurement, bool)) bool {
 	const remedy = `write measurements such as {"forward": {"median": 10}}`
 	if v.absent() {
 		v.failMissing(remedy)
@@ -57,17 +65,17 @@ func (p *profileDocument) readDurations(v value, result *Durations) bool {
 	if !v.mapping(remedy) {
 		return false
 	}
-	forward, ok := p.readMeasurement(v.get("forward"))
-	if ok && forward == nil {
-		v.get("forward").failMissing("every stage has a forward: write its duration, 0 if it takes no time")
+	measured, ok := read(v.get("forward"))
+	if ok && measured == nil {
+		v.get("forward").failMissing("every " + owner + " has a forward: write its duration, 0 if it takes no time")
 		ok = false
 	}
 	if !ok {
 		return false
 	}
-	result.Forward = *forward
-	for key, target := range result.optional() {
-		if *target, ok = p.readMeasurement(v.get(key)); !ok {
+	*forward = *measured
+	for key, target := range optional {
+		if *target, ok = read(v.get(key)); !ok {
 			return false
 		}
 	}
@@ -75,7 +83,7 @@ func (p *profileDocument) readDurations(v value, result *Durations) bool {
 }
 
 // optional yields the places of the measurements that a stage may lack, by key.
-func (t *Durations) optional() func(yield func(string, **Measurement) bool) {
+func (t *Durations) optional() iter.Seq2[string, **Measurement] {
 	return func(yield func(string, **Measurement) bool) {
 		_ = yield("backward_input", &t.BackwardInput) &&
 			yield("backward_weight", &t.BackwardWeight) &&
