@@ -30,7 +30,7 @@ type Progress struct {
 	Name     string  // of the contestant
 	Done     int     // iterations of all contestants that have ended
 	Total    int     // iterations of all contestants
-	Warm     bool    // the iteration was a measured one
+	Measured bool    // it was one of those that are measured
 	Makespan float64 // of the iteration, in seconds
 	Loss     float64 // NaN if nothing is trained
 }
@@ -66,14 +66,14 @@ func Compare(ctx context.Context, contestants []Contestant, s Settings) ([]*Run,
 			resetTimes(contestants)
 		}
 		for i, c := range contestants {
-			warm := round >= s.Warmup
-			record, err := runs[i].iterate(ctx, c, s.First+round, warm)
+			measured := round >= s.Warmup
+			record, err := runs[i].iterate(ctx, c, s.First+round, measured)
 			if err != nil {
 				return runs, err
 			}
 			if s.Observe != nil {
 				s.Observe(Progress{
-					Name: c.Name, Done: round*len(contestants) + i + 1, Total: rounds * len(contestants), Warm: warm,
+					Name: c.Name, Done: round*len(contestants) + i + 1, Total: rounds * len(contestants), Measured: measured,
 					Makespan: record.Makespan.Seconds(), Loss: runs[i].Losses[round],
 				})
 			}

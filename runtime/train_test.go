@@ -91,7 +91,7 @@ func TestCompare(t *testing.T) {
 			}
 		}
 		if len(seen) != 6 || seen[1] != (pipert.Progress{Name: "B", Done: 2, Total: 6, Makespan: seconds, Loss: 1}) ||
-			seen[2] != (pipert.Progress{Name: "A", Done: 3, Total: 6, Warm: true, Makespan: seconds, Loss: 2}) {
+			seen[2] != (pipert.Progress{Name: "A", Done: 3, Total: 6, Measured: true, Makespan: seconds, Loss: 2}) {
 			t.Errorf("progress %+v", seen)
 		}
 	})

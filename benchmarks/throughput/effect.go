@@ -68,12 +68,9 @@ func effectComputed(ctx context.Context, o *options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := t.print(w, evenly); err != nil {
+	if err := t.report(w, evenly); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
-	t.printFidelity(w)
-	t.printMemory(w)
 	return t.printLayers(w)
 }
 
@@ -107,12 +104,7 @@ func effectWaited(ctx context.Context, o *options, name string, w io.Writer) err
 	if err != nil {
 		return err
 	}
-	if err := t.print(w, evenly); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	t.printFidelity(w)
-	return nil
+	return t.report(w, evenly)
 }
 
 // shortestOperation is how long the shortest forward of [evenly] lasts on devices that wait.

@@ -74,14 +74,9 @@ func computed(ctx context.Context, o *options, name string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := t.print(w, reference); err != nil {
-		return err
-	}
+	err = t.report(w, reference)
 	fmt.Fprintln(w)
-	t.printFidelity(w)
-	t.printMemory(w)
-	fmt.Fprintln(w)
-	return nil
+	return err
 }
 
 // waited measures on devices that wait, more than there are cores.
@@ -99,13 +94,9 @@ func waited(ctx context.Context, o *options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := t.print(w, reference); err != nil {
-		return err
-	}
+	err = t.report(w, reference)
 	fmt.Fprintln(w)
-	t.printFidelity(w)
-	fmt.Fprintln(w)
-	return nil
+	return err
 }
 
 // loss trains the small network and prints how its loss falls.

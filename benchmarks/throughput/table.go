@@ -57,17 +57,28 @@ func (t *trial) printFidelity(w io.Writer) {
 func (t *trial) printMemory(w io.Writer) {
 	same := true
 	for _, o := range t.rows {
-		for d, m := range o.run.Memory {
-			want := int64(o.prediction.Metrics.Devices[d].Peak)
-			if m.Peak != want || m.Live != 0 {
-				same = false
-				fmt.Fprintf(w, "memory: %s: device %d held %d B, predicted %d B; %d B left\n", o.name, d, m.Peak, want, m.Live)
-			}
+		for _, m := range o.prediction.MemoryDeviations(o.run.Memory) {
+			same = false
+			fmt.Fprintf(w, "memory: %s: device %d held %d B, predicted %d B; %d B left\n", o.name, m.Device, m.Measured, m.Predicted, m.Live)
 		}
 	}
 	if same {
 		fmt.Fprintln(w, "memory: all peaks as predicted to the byte, nothing left after an iteration")
 	}
+}
+
+// report prints the trial: its table, how far predictions can be trusted and, of devices that
+// compute, whether their memory was that of the prediction.
+func (t *trial) report(w io.Writer, base string) error {
+	if err := t.print(w, base); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t.printFidelity(w)
+	if t.costs != nil {
+		t.printMemory(w)
+	}
+	return nil
 }
 
 // peak returns the bytes of the device that held most.

@@ -19,7 +19,8 @@ func availableMemory() (n int64, known bool) {
 	limit, errLimit := numberIn("/sys/fs/cgroup/memory.max")
 	used, errUsed := numberIn("/sys/fs/cgroup/memory.current")
 	if errLimit == nil && errUsed == nil {
-		n = min(n, max(0, limit-used))
+		stat, _ := os.ReadFile("/sys/fs/cgroup/memory.stat") // without it all counts as used
+		n = min(n, max(0, limit-used+inactiveFile(stat)))
 	}
 	return n, true
 }
@@ -33,6 +34,18 @@ func memAvailable(meminfo []byte) (n int64, known bool) {
 		}
 	}
 	return 0, false
+}
+
+// inactiveFile finds the line "inactive_file N", the bytes of files that a control group would give
+// up for a program that needs them; 0 if there is none.
+func inactiveFile(stat []byte) int64 {
+	for line := range bytes.Lines(stat) {
+		if fields := bytes.Fields(line); len(fields) == 2 && string(fields[0]) == "inactive_file" {
+			n, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+			return max(0, n)
+		}
+	}
+	return 0
 }
 
 // numberIn returns the number that a file holds; "max" is none.

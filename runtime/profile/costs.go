@@ -99,7 +99,7 @@ func pool(layers []pipert.LayerCosts) {
 // alike reports whether two layers have the same sizes.
 func alike(a, b *pipert.LayerCosts) bool {
 	return a.Part == b.Part && a.Activation == b.Activation && a.Retained == b.Retained && a.Selective == b.Selective &&
-		a.Full == b.Full && a.Work == b.Work && a.Parameters == b.Parameters && a.Output == b.Output
+		a.Full == b.Full && a.Work == b.Work && a.SelectiveWork == b.SelectiveWork && a.FullWork == b.FullWork && a.Parameters == b.Parameters && a.Output == b.Output
 }
 
 // poolOf replaces a quantity of layers by its mean, weighted by the number of samples.
